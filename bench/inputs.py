@@ -1,0 +1,118 @@
+"""From an argument (pack, bundle or repository) or the name of a shape to an input of the bench.
+
+Repositories given as arguments must be trusted: git runs in them and obeys their configuration.
+Nothing is written to them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from bench import git, shapes
+
+_CHUNK = 1 << 20
+_HEADER_LIMIT = 64 << 20
+
+
+class InputError(Exception):
+    """An argument that the bench cannot use; the message says why."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file for packcheck, and the same pack as a bare ``.pack`` for git."""
+
+    name: str
+    file: Path
+    pack: Path
+    object_format: str
+    objects: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the pack."""
+        return self.pack.stat().st_size
+
+
+def from_shape(name: str, scale: str, folder: Path) -> Input:
+    """Generate one of the shapes in ``folder``."""
+    pack = shapes.make_pack(name, scale, folder)
+    return Input(name, pack, pack, "sha1", _object_count(pack))
+
+
+def from_argument(argument: str, folder: Path) -> Input:
+    """Use a pack or bundle as it is; pack a repository into ``folder``."""
+    path = Path(argument).absolute()
+    folder.mkdir()
+    if path.is_dir():
+        return _from_repository(path, folder)
+    if not path.is_file():
+        raise InputError(f"{argument}: neither a file nor a repository")
+    with path.open("rb") as stream:
+        magic = stream.read(4)
+    if magic == b"PACK":
+        return _from_pack(path, folder)
+    if magic in (b"# v2", b"# v3"):
+        return _from_bundle(path, folder)
+    raise InputError(f"{argument}: neither a pack nor a bundle")
+
+
+def _from_repository(path: Path, folder: Path) -> Input:
+    env = git.owner_environment()
+    target = folder / "in.pack"
+    try:
+        object_format = git.output(["-C", str(path), "rev-parse", "--show-object-format"], env)
+        git.write_pack(path, target, env)
+    except subprocess.CalledProcessError as error:
+        raise InputError(f"{path.name}: git cannot pack it (exit {error.returncode})") from error
+    name = path.parent.name if path.name == ".git" else path.name
+    return Input(name, target, target, object_format, _object_count(target))
+
+
+def _from_pack(path: Path, folder: Path) -> Input:
+    pack = folder / "in.pack"
+    pack.symlink_to(path)
+    return Input(path.name, path, pack, _trailer_format(path), _object_count(path))
+
+
+def _from_bundle(path: Path, folder: Path) -> Input:
+    pack = folder / "in.pack"
+    with path.open("rb") as stream, pack.open("wb") as sink:
+        object_format = _skip_bundle_header(path.name, stream)
+        shutil.copyfileobj(stream, sink, _CHUNK)
+    return Input(path.name, path, pack, object_format, _object_count(pack))
+
+
+def _skip_bundle_header(name: str, stream: BinaryIO) -> str:
+    """Read up to the pack; the object format of a bundle."""
+    object_format = "sha1"
+    while (line := stream.readline(_HEADER_LIMIT)) != b"\n":
+        if not line:
+            raise InputError(f"{name}: no pack in this bundle")
+        if line.startswith(b"-"):
+            raise InputError(f"{name}: has prerequisites; the bench wants a complete bundle")
+        if line.startswith(b"@object-format="):
+            object_format = line.partition(b"=")[2].decode("ascii", "replace").strip()
+    return object_format
+
+
+def _object_count(pack: Path) -> int:
+    with pack.open("rb") as stream:
+        header = stream.read(12)
+    return int.from_bytes(header[8:12], "big")
+
+
+def _trailer_format(pack: Path) -> str:
+    """``sha256`` when the last 32 bytes are the SHA-256 of the rest; anything else is ``sha1``."""
+    rest = pack.stat().st_size - 32
+    digest = hashlib.sha256()
+    with pack.open("rb") as stream:
+        while rest > 0 and (chunk := stream.read(min(rest, _CHUNK))):
+            digest.update(chunk)
+            rest -= len(chunk)
+        return "sha256" if stream.read(32) == digest.digest() else "sha1"

@@ -1,0 +1,215 @@
+"""Delta instructions: rebuilding an object from its base, exactly as they say or not at all.
+
+Source: gitformat-pack, "Deltified representation", and what git's patch-delta.c refuses.
+"""
+
+from __future__ import annotations
+
+from packparse import codes
+from packparse.errors import PackError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SHORTEST", "changed_ranges", "read_sizes", "rebuild", "rebuild_exactly"]
+
+# git refuses shorter ones (DELTA_SIZE_MIN in delta.h), even where they would make sense.
+SHORTEST = 4
+
+# An empty size in a copy instruction means this.
+_COPY_DEFAULT = 0x10000
+# How many bytes of instructions run between two looks at how much they have made: short ones make
+# at most 64 KiB each, so this bounds what a lying delta can overshoot to 11 MiB.
+_STRIDE = 512
+# Larger results stay in the buffer they were made in, so that no second copy is ever held.
+_LARGE = 1 << 20
+
+
+def read_sizes(delta: bytes | bytearray) -> tuple[int, int, int]:
+    """Return (size of the base, size of the result, position of the first instruction).
+
+    Nothing is allocated for either size. Raises PackError: deltaTruncated, varintOverflow.
+    """
+    if len(delta) < SHORTEST:
+        message = f"a delta of {len(delta)} bytes; the shortest has {SHORTEST}"
+        raise PackError(codes.DELTA_TRUNCATED, message)
+    message = "a size in a delta does not fit into 64 bits"
+    pos = 0
+    sizes = []
+    try:
+        for _ in range(2):
+            byte = delta[pos]
+            size = byte & 0x7F
+            shift = 7
+            pos += 1
+            while byte & 0x80:
+                if shift > 63:
+                    raise PackError(codes.VARINT_OVERFLOW, message)
+                byte = delta[pos]
+                size |= (byte & 0x7F) << shift
+                shift += 7
+                pos += 1
+            if size >> 64:
+                raise PackError(codes.VARINT_OVERFLOW, message)
+            sizes.append(size)
+    except IndexError:
+        raise _truncated(len(delta)) from None
+    base_size, result_size = sizes
+    return base_size, result_size, pos
+
+
+def rebuild(  # noqa: C901, PLR0912 - the hot loop, kept in one piece for speed
+    delta: bytes | bytearray, start: int, base: bytes | bytearray, size: int
+) -> tuple[bytes | bytearray, int]:
+    """Run the instructions of ``delta`` from ``start`` on ``base``.
+
+    Returns (the result of exactly ``size`` bytes, bytes copied from the base). Raises PackError as
+    :func:`rebuild_exactly`, which takes over when this quick way meets anything unusual.
+    """
+    # No range is checked here: a slice that is cut short makes the claimed lengths differ from the
+    # length of the result. A zero, which is reserved as an opcode and means 64 KiB as a size, adds
+    # "never" and so fails the same comparison.
+    out = bytearray()
+    copied = inserted = 0
+    never = size + 1
+    pos = start
+    end = len(delta)
+    try:
+        while pos < end and copied + inserted <= size:
+            stop = min(pos + _STRIDE, end)
+            while pos < stop:
+                op = delta[pos]
+                if op < 0x80:
+                    after = pos + 1 + op
+                    out += delta[pos + 1 : after]
+                    inserted += op or never
+                    pos = after
+                    continue
+                here = pos
+                # Which bytes of the offset are there: 2, 3, 1 or none of the low ones.
+                bits = op & 15
+                if bits == 3:
+                    at = delta[pos + 1] | delta[pos + 2] << 8
+                    pos += 3
+                elif bits == 7:
+                    at = delta[pos + 1] | delta[pos + 2] << 8 | delta[pos + 3] << 16
+                    pos += 4
+                elif bits == 1:
+                    at = delta[pos + 1]
+                    pos += 2
+                elif bits == 0:
+                    at = 0
+                    pos += 1
+                else:
+                    op = at = 0  # leaves it to the last branch below
+                # And of the length: one or two. Any other mixture is rare.
+                if op & 0x70 == 0x10:
+                    length = delta[pos]
+                    pos += 1
+                elif op & 0x70 == 0x30:
+                    length = delta[pos] | delta[pos + 1] << 8
+                    pos += 2
+                else:
+                    at, length, pos = _read_copy(delta, here)
+                    if copied + inserted + length > size:
+                        raise IndexError  # noqa: TRY301 - the twin will say so
+                out += base[at : at + length]
+                copied += length or never
+    except IndexError:
+        pos = -1
+    if pos != end or not copied + inserted == size == len(out):
+        out.clear()
+        return rebuild_exactly(delta, start, base, size)
+    return (out if size > _LARGE else bytes(out)), copied
+
+
+def rebuild_exactly(
+    delta: bytes | bytearray, start: int, base: bytes | bytearray, size: int
+) -> tuple[bytes | bytearray, int]:
+    """The plain twin of :func:`rebuild`: every instruction is checked before it runs.
+
+    Raises PackError: deltaTruncated, deltaReservedOpcode, deltaCopyOutOfRange,
+    deltaResultSizeMismatch.
+    """
+    out = bytearray()
+    copied = 0
+    pos = start
+    while pos < len(delta):
+        op = delta[pos]
+        if op == 0:
+            message = f"instruction 0 at byte {pos} of the delta"
+            raise PackError(codes.DELTA_RESERVED_OPCODE, message)
+        if op & 0x80:
+            at, length, pos = _checked_copy(delta, pos, len(base))
+            piece = base[at : at + length] if length <= size - len(out) else b""
+            copied += length
+        else:
+            length = op
+            piece = delta[pos + 1 : pos + 1 + op]
+            pos += 1 + op
+            if len(piece) < op:
+                raise _truncated(len(delta))
+        if length > size - len(out):
+            message = f"makes more than the {size} bytes it says"
+            raise PackError(codes.DELTA_RESULT_SIZE_MISMATCH, message)
+        out += piece
+    if len(out) != size:
+        message = f"makes {len(out)} bytes and says {size}"
+        raise PackError(codes.DELTA_RESULT_SIZE_MISMATCH, message)
+    return (out if size > _LARGE else bytes(out)), copied
+
+
+def changed_ranges(delta: bytes | bytearray, start: int) -> Iterator[tuple[int, int]]:
+    """The ranges of the result that are not copied from the same place of the base.
+
+    For a delta that was run from ``start`` without a refusal; (first byte, byte after the last).
+    """
+    made = 0
+    pos = start
+    while pos < len(delta):
+        op = delta[pos]
+        if op & 0x80:
+            at, length, pos = _read_copy(delta, pos)
+        else:
+            at, length, pos = -1, op, pos + 1 + op
+        if at != made:
+            yield made, made + length
+        made += length
+
+
+def _checked_copy(delta: bytes | bytearray, pos: int, base_size: int) -> tuple[int, int, int]:
+    try:
+        at, length, after = _read_copy(delta, pos)
+    except IndexError:
+        raise _truncated(len(delta)) from None
+    if at + length > base_size:
+        message = (
+            f"copies bytes {at} to {at + length} of a base of {base_size}, at byte {pos} of the "
+            "delta"
+        )
+        raise PackError(codes.DELTA_COPY_OUT_OF_RANGE, message)
+    return at, length, after
+
+
+def _read_copy(delta: bytes | bytearray, pos: int) -> tuple[int, int, int]:
+    """Any copy instruction: (offset in the base, length, position after it); may IndexError."""
+    op = delta[pos]
+    pos += 1
+    at = length = 0
+    for shift in (0, 8, 16, 24):
+        if op & 1:
+            at |= delta[pos] << shift
+            pos += 1
+        op >>= 1
+    for shift in (0, 8, 16):
+        if op & 1:
+            length |= delta[pos] << shift
+            pos += 1
+        op >>= 1
+    return at, length or _COPY_DEFAULT, pos
+
+
+def _truncated(length: int) -> PackError:
+    message = f"the delta of {length} bytes ends inside an instruction"
+    return PackError(codes.DELTA_TRUNCATED, message)

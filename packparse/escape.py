@@ -1,0 +1,37 @@
+"""Untrusted bytes as text that is safe on a terminal and in a log.
+
+Names are quoted as git prints them with ``core.quotePath`` on: plain printable ASCII stays as it
+is, anything else puts the name in double quotes with C escapes and octal bytes. So no control,
+bidirectional or zero-width character reaches a reader.
+"""
+
+from __future__ import annotations
+
+__all__ = ["quote", "shorten"]
+
+_NAMED = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
+_NAMED |= {0x22: '\\"', 0x5C: "\\\\"}
+_LONGEST = 200
+
+
+def quote(name: bytes) -> str:
+    """``name`` as git would print a path; the result is printable ASCII."""
+    plain = all(0x20 <= byte < 0x7F and byte not in _NAMED for byte in name)
+    if plain:
+        return name.decode("ascii")
+    return '"' + "".join(map(_escape, name)) + '"'
+
+
+def shorten(name: bytes) -> str:
+    """Like :func:`quote`, for messages: at most the first 200 bytes are shown."""
+    if len(name) <= _LONGEST:
+        return quote(name)
+    return f"{quote(name[:_LONGEST])}... ({len(name)} bytes)"
+
+
+def _escape(byte: int) -> str:
+    if byte in _NAMED:
+        return _NAMED[byte]
+    if 0x20 <= byte < 0x7F:
+        return chr(byte)
+    return f"\\{byte:03o}"

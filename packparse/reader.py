@@ -1,0 +1,156 @@
+"""Second looks at entries: their bytes again, through the caller's ``read_at``, and rebuilt.
+
+Whatever comes back must have the CRC-32 of the first pass; a file that changed in between is
+refused. (A file that nobody else can write is the caller's to provide.)
+"""
+
+from __future__ import annotations
+
+from zlib_ng.zlib_ng import crc32
+
+from packparse import codes
+from packparse.delta import read_sizes, rebuild
+from packparse.entry import (
+    LONGEST_HEADER,
+    OFS_DELTA,
+    REF_DELTA,
+    read_distance,
+    read_header,
+)
+from packparse.errors import PackError
+from packparse.inflate import Inflate, inflate_whole
+from packparse.table import NO_ENTRY, OUTSIDE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from packparse.table import EntryTable
+
+    # (offset, length) -> that many bytes of the file, or fewer where it ends.
+    ReadAt = Callable[[int, int], bytes]
+
+__all__ = ["EntryReader", "ObjectReader"]
+
+_PIECE = 256 << 10
+
+
+class EntryReader:
+    """Contents of single entries of a pack whose first pass is over.
+
+    ``read`` gives what an entry inflates to: an object, or the instructions of a delta. Raises
+    PackError (inputChanged).
+    """
+
+    def __init__(self, table: EntryTable, read_at: ReadAt) -> None:
+        self._table = table
+        self._read_at = read_at
+
+    def read(self, number: int) -> bytes | bytearray:
+        """The inflated content of an entry. Nothing is inflated before its CRC is found right."""
+        offset, length = self._table.span(number)
+        piece = self._read_at(offset, min(length, _PIECE))
+        try:
+            self._check_crc(number, piece)
+            size, pos = self._skip_header(piece)
+            whole = inflate_whole(piece[pos:], size) if len(piece) == length else None
+            if whole is not None:
+                return whole[0]
+            return self._long(number, piece, pos, size)
+        except (PackError, IndexError):
+            raise self._changed(offset) from None
+
+    def reference(self, number: int) -> bytes:
+        """The raw id that a reference delta names as its base."""
+        offset, length = self._table.span(number)
+        head = self._read_at(offset, min(length, LONGEST_HEADER))
+        try:
+            _size, pos = self._skip_header(head)
+        except (PackError, IndexError):
+            raise self._changed(offset) from None
+        return head[pos - self._table.width : pos]
+
+    def _skip_header(self, piece: bytes) -> tuple[int, int]:
+        kind, size, pos, _padded = read_header(piece, 0)
+        if kind == OFS_DELTA:
+            _distance, pos = read_distance(piece, pos)
+        elif kind == REF_DELTA:
+            pos += self._table.width
+        return size, pos
+
+    def _changed(self, offset: int) -> PackError:
+        message = "the entry is not the one of the first pass"
+        return PackError(codes.INPUT_CHANGED, message, offset=offset)
+
+    def size(self, number: int) -> int:
+        """The size that an entry declares."""
+        offset, length = self._table.span(number)
+        head = self._read_at(offset, min(length, LONGEST_HEADER))
+        try:
+            return self._skip_header(head)[0]
+        except (PackError, IndexError):
+            raise self._changed(offset) from None
+
+    def _check_crc(self, number: int, piece: bytes) -> None:
+        offset, length = self._table.span(number)
+        crc = crc32(piece)
+        done = len(piece)
+        while done < length and piece:
+            piece = self._read_at(offset + done, min(length - done, _PIECE))
+            crc = crc32(piece, crc)
+            done += len(piece)
+        if crc != self._table.crcs[number] or done != length:
+            raise self._changed(offset)
+
+    def _long(self, number: int, piece: bytes, pos: int, size: int) -> bytearray:
+        offset, length = self._table.span(number)
+        content = bytearray()
+        inflate = Inflate(size, content.extend, padding_allowed=True)
+        # The pieces are read once more, so their CRC is taken once more as well.
+        crc = done = 0
+        while piece:
+            crc = crc32(piece, crc)
+            done += len(piece)
+            inflate.feed(piece, pos)
+            pos = 0
+            piece = self._read_at(offset + done, min(length - done, _PIECE))
+        if not inflate.done or crc != self._table.crcs[number]:
+            raise self._changed(offset)
+        return content
+
+
+class ObjectReader:
+    """Any object of a resolved pack, rebuilt from its chain of deltas: for the rare second look.
+
+    ``outside`` gives the content of a thin pack's base, or None. Memory: three times the object.
+    ``work`` counts the bytes that were made. Raises PackError (inputChanged).
+    """
+
+    def __init__(
+        self, table: EntryTable, read_at: ReadAt, outside: Callable[[bytes], bytes | None]
+    ) -> None:
+        self.work = 0
+        self._entries = EntryReader(table, read_at)
+        self._bases = table.bases
+        self._outside = outside
+
+    def read(self, number: int) -> bytes | bytearray | None:
+        """The content of an entry's object; None where a base cannot be had."""
+        # It ends: every delta was rebuilt after the base that the table names for it.
+        chain = [number]
+        while (base := self._bases[chain[-1]]) not in (NO_ENTRY, OUTSIDE):
+            chain.append(base)
+        content: bytes | bytearray | None
+        if base == OUTSIDE:
+            content = self._outside(self._entries.reference(chain[-1]))
+        else:
+            content = self._entries.read(chain.pop())
+        if content is None:
+            return None
+        self.work += len(content)
+        for entry in reversed(chain):
+            delta = self._entries.read(entry)
+            _base_size, size, pos = read_sizes(delta)
+            content, _copied = rebuild(delta, pos, content, size)
+            self.work += size
+        return content

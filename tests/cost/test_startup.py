@@ -1,0 +1,76 @@
+"""What a verification loads: start-up time is part of the product (design, section 7)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zlib_ng
+
+from tests.support.bundles import honest_bundle
+
+ROOT = Path(__file__).resolve().parents[2]
+NEVER = {"msgspec", "dataclasses", "typing", "pathlib", "inspect", "importlib.metadata", "sh"}
+
+_SCRIPT = """\
+import sys
+sys.path[:0] = sys.argv[1:3]
+from packparse.cli import main
+status = main(sys.argv[3:])
+print(*sorted(sys.modules), file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def loaded(*arguments: str) -> tuple[int, str, set[str]]:
+    """Exit status, output and modules of ``packcheck`` in an interpreter that loads nothing else.
+
+    ``-I -S`` keeps out what the environment and site-packages load into every interpreter.
+    """
+    site = str(Path(zlib_ng.__file__).resolve().parents[1])
+    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
+    command = [sys.executable, "-I", "-S", "-c", _SCRIPT, str(ROOT), site, *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, set(done.stderr.split())
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "x.bundle"
+    path.write_bytes(honest_bundle())
+    return str(path)
+
+
+def test_a_verification_as_text_loads_nothing_slow(file: str) -> None:
+    status, output, modules = loaded("verify", file)
+    assert (status, "accepted, 10 objects" in output) == (0, True)
+    assert {"packparse.verify", "packparse.formats.text", "zlib_ng.zlib_ng"} <= modules
+    assert modules & (NEVER | {"json", "packparse.formats.json"}) == set()
+
+
+def test_json_is_loaded_only_to_write_json(file: str) -> None:
+    status, output, modules = loaded("verify", "--format", "json", file)
+    assert (status, output.startswith("{")) == (0, True)
+    assert "json" in modules
+    assert modules & (NEVER | {"packparse.formats.text"}) == set()
+
+
+@pytest.mark.parametrize("arguments", [("checks",), ("explain", "trailingBytes")], ids=" ".join)
+def test_what_verifies_nothing_loads_no_verifier(arguments: tuple[str, ...]) -> None:
+    status, output, modules = loaded(*arguments)
+    assert status == 0
+    assert "trailingBytes" in output
+    assert modules & (NEVER | {"json", "packparse.verify", "packparse.scan"}) == set()
+
+
+def test_a_program_that_uses_the_library_loads_nothing_slow() -> None:
+    script = "import sys; sys.path[:0] = sys.argv[1:3]; import packparse.verify; "
+    script += "print(*sys.modules)"
+    site = str(Path(zlib_ng.__file__).resolve().parents[1])
+    command = [sys.executable, "-I", "-S", "-c", script, str(ROOT), site]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert modules & (NEVER | {"json", "argparse", "packparse.cli", "packparse.scan"}) == set()

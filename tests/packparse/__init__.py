@@ -1,0 +1,1 @@
+"""Tests of packparse, one module each; the packs they judge come from tests.support alone."""

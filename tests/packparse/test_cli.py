@@ -1,0 +1,489 @@
+"""The command: exit status by class, several files, usage errors that say what to do."""
+
+from __future__ import annotations
+
+import errno
+import importlib.metadata
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from packparse import cli, codes, limits, scan
+from packparse.cli import main
+from packparse.report import Report
+from packparse.verify import Options
+from tests.support import packs
+from tests.support.bundles import bundle, honest_bundle
+
+ROOT = Path(__file__).resolve().parents[2]
+PACK = packs.small_honest()
+
+
+def _corrupt() -> bytes:
+    return packs.flip(PACK.pack, -1)
+
+
+def _policy() -> bytes:
+    return bundle(PACK.pack, [(PACK.commit.hex, "refs/heads/--mirror")])
+
+
+def _limit() -> bytes:
+    return packs.many_objects_header(0xFFFF_FFFF)
+
+
+def _incomplete() -> bytes:
+    return bundle(PACK.pack, [("ab" * 20, "refs/heads/main")])
+
+
+FILES = {0: PACK.pack, 1: _corrupt(), 3: _policy(), 4: _limit(), 5: _incomplete()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one file for each class, which is also where the command runs."""
+    for klass, data in FILES.items():
+        (tmp_path / str(klass)).write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        status = main(arguments)
+    except SystemExit as stop:
+        status = stop.code if isinstance(stop.code, int) else -1
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def child(
+    *arguments: str, cwd: Path, stdout: int = subprocess.PIPE, wrapper: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    command = [*wrapper, sys.executable, "-m", "packparse", *arguments]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=cwd, env=env, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False
+    )
+
+
+# --- verify -------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("klass", [0, 1, 3, 4, 5, 6])
+def test_the_exit_status_is_the_class(capsys: pytest.CaptureFixture[str], klass: int) -> None:
+    status, out, err = run(capsys, "verify", str(klass))
+    assert (status, err) == (klass, "")
+    verdict = "accepted" if klass == 0 else "refused"
+    assert out.startswith(f"{klass}: {verdict}, ")
+    assert klass == 0 or f" refused, class {klass} ({codes.CLASSES[klass][0]})\n" in out
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [("00", 0), ("01", 1), ("10", 1), ("0341", 4), ("53", 5), ("6010", 6), ("0543", 5)],
+)
+def test_of_several_files_the_highest_counts_and_all_are_reported(
+    capsys: pytest.CaptureFixture[str], files: str, status: int
+) -> None:
+    got, out, _ = run(capsys, "verify", *files)
+    assert got == status
+    shown = [line.partition(":")[0] for line in out.splitlines() if not line.startswith(" ")]
+    assert shown == list(files)
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_is_one_line_for_each_file(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "verify", "--format", "json", "0", "5", "6")
+    reports = [json.loads(line) for line in out.splitlines()]
+    assert status == 6
+    assert [r["class"] for r in reports] == [0, 5, 6]
+    assert [r["input"]["name"] for r in reports] == ["0", "5", "6"]
+    assert [r["verdict"] for r in reports] == ["accepted", "refused", "refused"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_rules_decide(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "verify", "--rules", "candidate", "3")[0] == 3
+    assert run(capsys, "verify", "--rules", "git", "3")[0] == 0
+
+
+def test_a_sha256_pack_needs_to_be_told(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "p").write_bytes(packs.blob_pack(b"some text", fmt="sha256"))
+    (folder / "b").write_bytes(honest_bundle("sha256"))
+    status, out, _ = run(capsys, "verify", "p")
+    assert status == 1
+    assert "packChecksumMismatch" in out
+    assert "the sha1 checksum" in out
+    assert run(capsys, "verify", "--object-format", "sha256", "p", "b")[0] == 0
+    assert run(capsys, "verify", "b")[0] == 0
+    status, out, _ = run(capsys, "verify", "--object-format", "sha1", "b")
+    assert status == 1
+    assert "objectFormatMismatch" in out
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("objects=10", "objects", 10),
+        ("objects=5k", "objects", 5 << 10),
+        ("pack_bytes=3M", "pack_bytes", 3 << 20),
+        ("pack-bytes=2m", "pack_bytes", 2 << 20),
+        ("object_bytes=1G", "object_bytes", 1 << 30),
+        ("links=1K", "links", 1 << 10),
+    ],
+)
+def test_a_limit_is_changed(
+    capsys: pytest.CaptureFixture[str], text: str, name: str, value: int
+) -> None:
+    status, out, _ = run(capsys, "verify", "--format=json", "--limit", text, "0")
+    assert status == 0
+    assert json.loads(out)["limits"] == {**limits.Limits().as_dict(), name: value}
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_last_of_several_limits_counts_on_top_of_the_preset(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ("--limits=history", "--limit=objects=1", "--limit=refs=7", "--limit=objects=10")
+    status, out, _ = run(capsys, "verify", "--format=json", *arguments, "0")
+    shown = json.loads(out)["limits"]
+    assert status == 0
+    assert shown == {**limits.Limits("history").as_dict(), "objects": 10, "refs": 7}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_limit_is_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "verify", "--limit", "objects=9", "0")
+    assert status == 4
+    assert "10 objects, the limit is 9; raise it with --limit objects=VALUE\n" in out
+    assert run(capsys, "verify", "--limit", "objects=10", "0")[0] == 0
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("objects", "VALUE is a whole number and may end in k, M or G"),
+        ("objects=", "VALUE is a whole number and may end in k, M or G"),
+        ("objects=k", "VALUE is a whole number and may end in k, M or G"),
+        ("objects=-1", "VALUE is a whole number and may end in k, M or G"),
+        ("objects=1.5", "VALUE is a whole number and may end in k, M or G"),
+        ("objects=1T", "VALUE is a whole number and may end in k, M or G"),
+        ("objects=0x10", "VALUE is a whole number and may end in k, M or G"),
+        ("objects=1_000", "VALUE is a whole number and may end in k, M or G"),
+        ("objects=\u0661", "VALUE is a whole number and may end in k, M or G"),
+        ("objects= 1", "VALUE is a whole number and may end in k, M or G"),
+        ("=5", "known: pack_bytes, objects"),
+        ("object=5", "known: pack_bytes, objects"),
+        ("pack=1", "known: pack_bytes, objects"),
+        ("__class__=1", "known: pack_bytes, objects"),
+    ],
+)
+def test_a_bad_limit_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str], text: str, hint: str
+) -> None:
+    status, out, err = run(capsys, "verify", "--limit", text, "0")
+    assert (status, out) == (2, "")
+    assert err.startswith("packcheck: ")
+    assert hint in err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_limit_of_five_thousand_digits_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, err = run(capsys, "verify", "--limit", "objects=" + "9" * 5000, "0")
+    assert (status, out) == (2, "")
+    assert err.startswith("packcheck: ")
+
+
+# --- usage --------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ((), "required: COMMAND"),
+        (("verify",), "required: FILE"),
+        (("nonsense",), "invalid choice: 'nonsense'"),
+        (("verify", "--rules", "strict", "0"), "invalid choice: 'strict'"),
+        (("verify", "--limits", "none", "0"), "invalid choice: 'none'"),
+        (("verify", "--object-format", "md5", "0"), "invalid choice: 'md5'"),
+        (("verify", "--format", "xml", "0"), "invalid choice: 'xml'"),
+        (("verify", "--rule", "git", "0"), "unrecognized arguments"),
+        (("verify", "--nonsense", "0"), "unrecognized arguments: --nonsense"),
+        (("explain",), "required: CODE"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_usage_error_is_2_and_says_what_is_wrong(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], hint: str
+) -> None:
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert hint in err
+    assert "usage: packcheck" in err
+
+
+def test_the_help_lists_every_exit_status_and_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "verify", "--help")
+    assert status == 0
+    for klass in range(7):
+        assert f"\n  {klass}  " in out
+    assert all(name in out for name in limits.SPECS)
+
+
+def test_the_version_is_that_of_the_distribution(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", {"packcheck": "1.2.3"}.__getitem__)
+    assert run(capsys, "--version") == (0, "packcheck 1.2.3\n", "")
+
+
+def test_a_version_that_is_not_known_is_no_crash(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A checkout that is run without being installed.
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    status, out, _ = run(capsys, "--version")
+    assert status == 0
+    assert out.startswith("packcheck ")
+
+
+# --- explain and checks -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", codes.BY_NAME.values(), ids=lambda c: c.name)
+def test_every_code_is_explained(capsys: pytest.CaptureFixture[str], code: codes.Code) -> None:
+    status, out, err = run(capsys, "explain", code.name)
+    assert (status, err) == (0, "")
+    assert out.startswith(f"{code.name} (class {code.klass}, {codes.CLASSES[code.klass][0]})\n")
+    assert code.meaning in out
+    assert f"What to do: {code.remedy}" in out
+    for rules in ("candidate", "git"):
+        assert f"{rules} rules: {code.severity(rules)}" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("trailingByte", "did you mean trailingBytes"),
+        ("TrailingBytes", "did you mean trailingBytes"),
+        ("zzz", "see packcheck checks"),
+        ("\x1b[31m", "see packcheck checks"),
+    ],
+)
+def test_an_unknown_code_is_a_usage_error_with_a_hint(
+    capsys: pytest.CaptureFixture[str], name: str, hint: str
+) -> None:
+    status, out, err = run(capsys, "explain", name)
+    assert (status, out) == (2, "")
+    assert hint in err
+    assert "\x1b" not in err
+
+
+def test_checks_lists_every_code_once(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "checks")
+    head, *rows = [line.split() for line in out.splitlines()]
+    assert (status, err) == (0, "")
+    assert head == ["code", "class", "candidate", "git"]
+    expected = [
+        [c.name, str(c.klass), c.severity("candidate"), c.severity("git")]
+        for c in codes.BY_NAME.values()
+    ]
+    assert rows == expected
+
+
+# --- interruptions ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_interruption_is_class_6(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_path: str, _options: Options) -> Report:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scan, "verify_path", interrupted)
+    assert run(capsys, "verify", "0") == (6, "", "packcheck: interrupted\n")
+
+
+def test_a_reader_that_has_gone_is_class_6_without_a_word(folder: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = child("verify", "0", "0", cwd=folder, stdout=writer)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (6, "")
+
+
+# Every command that writes; each as the whole of a program, whose stdout Python closes at the end.
+COMMANDS = {
+    "verify": ("verify", "0"),
+    "verify of two": ("verify", "0", "4"),
+    "verify as JSON": ("verify", "--format=json", "0"),
+    "explain": ("explain", "truncated"),
+    "checks": ("checks",),
+}
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("arguments", [*COMMANDS.values(), ("--version",)], ids=" ".join)
+def test_a_full_disk_is_class_6_and_no_traceback(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], unbuffered: str
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    with Path("/dev/full").open("w") as full:
+        done = child(*arguments, cwd=folder, stdout=full.fileno())
+    assert (done.returncode, done.stderr) == (6, "packcheck: No space left on device\n")
+
+
+@pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+def test_a_closed_standard_output_is_class_6_and_no_traceback(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
+    done = child(*arguments, cwd=folder, wrapper=("sh", "-c", 'exec "$@" >&-', "sh"))
+    assert (done.returncode, done.stdout) == (6, "")
+    assert done.stderr == "packcheck: standard output is closed\n"
+
+
+_FAILING = """
+import sys
+from packparse import cli, scan
+def fail(*_):
+    raise {error}
+scan.verify_path = fail
+sys.exit(cli.main(["verify", "0"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [("MemoryError", "out of memory"), ("OSError(5, 'Input/output error')", "Input/output error")],
+    ids=["memory", "disk"],
+)
+def test_what_the_machine_lacks_is_class_6_and_no_traceback(
+    folder: Path, error: str, reason: str
+) -> None:
+    command = [sys.executable, "-c", _FAILING.format(error=error)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (6, "")
+    assert done.stderr == f"packcheck: {reason}\n"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "packcheck: out of memory\n"),
+        (OSError(5, "Input/output error"), "packcheck: Input/output error\n"),
+        (BrokenPipeError(), ""),
+    ],
+    ids=["memory", "disk", "pipe"],
+)
+def test_what_fails_during_a_run_is_class_6_and_lets_go_of_the_output(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    said: str,
+) -> None:
+    def fail(_path: str, _options: Options) -> Report:
+        raise error
+
+    closed: list[bool] = []
+    monkeypatch.setattr(scan, "verify_path", fail)
+    monkeypatch.setattr(cli, "_close_stdout", lambda: closed.append(True))
+    assert run(capsys, "verify", "0") == (6, "", said)
+    assert closed == [True]
+
+
+def test_without_a_standard_output_nothing_is_begun(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["--version"]) == 6
+    assert capsys.readouterr().err == "packcheck: standard output is closed\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_mistake_of_ours_is_class_6_and_asks_for_a_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Status 1 would say that the file is corrupt.
+    def fail(_path: str, _options: Options) -> Report:
+        message = "not thought of"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(scan, "verify_path", fail)
+    status, out, err = run(capsys, "verify", "0")
+    assert (status, out) == (6, "")
+    assert "RuntimeError: not thought of\n" in err
+    assert err.endswith("packcheck: internal error, please report it\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_standard_input_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "verify", "0", "-")
+    assert (status, out) == (2, "")
+    assert err == "packcheck: standard input cannot be verified; give a file\n"
+    assert run(capsys, "verify", "./-")[0] == 6
+
+
+def test_the_module_runs_nothing_when_it_is_imported(capsys: pytest.CaptureFixture[str]) -> None:
+    module = importlib.import_module("packparse.__main__")
+    assert module.main is main
+    assert capsys.readouterr() == ("", "")
+
+
+# --- as a program -------------------------------------------------------------------------------
+
+
+def test_the_program_says_what_main_says(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    done = child("verify", "0", "4", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == run(capsys, "verify", "0", "4")
+
+
+def test_a_name_that_is_no_text_is_shown_escaped(folder: Path) -> None:
+    name = os.fsdecode(b"\xff\x1b.pack")
+    (folder / name).write_bytes(PACK.pack)
+    done = child("verify", name, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith('"\\377\\033.pack": accepted')
+    done = child("verify", "--format=json", name, cwd=folder)
+    assert json.loads(done.stdout)["input"]["name"] == "\ufffd\x1b.pack"
+
+
+def test_the_console_script_is_main() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert 'packcheck = "packparse.cli:main"' in text
+    entry: Callable[..., int] = cli.main
+    assert entry is main
+
+
+def test_an_error_that_cannot_be_told_still_has_its_status(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stderr", Full())
+    assert run(capsys, "explain", "noSuchCode")[0] == 2

@@ -1,0 +1,1 @@
+"""Promises that must hold for any bytes whatsoever."""
