@@ -1,0 +1,346 @@
+"""Whatever the pages say about the code is compared with the code."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from types import NoneType
+
+import pytest
+
+import packparse.stream
+import packparse.verify
+from packparse.cli import main
+from packparse.codes import BY_NAME
+from packparse.formats.json import as_object
+from packparse.limits import SPECS
+from packparse.objectformat import SHA1, SHA256
+from packparse.table import EntryTable
+from packparse.verify import verify_bytes
+from scripts import make_docs
+from tests.support import bundles, packs
+
+ROOT = make_docs.ROOT
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+ARCHITECTURE = DOCS / "architecture.md"
+REPORT = DOCS / "reference" / "report.md"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+MODULES = sorted(path.relative_to(ROOT / "packparse") for path in ROOT.glob("packparse/**/*.py"))
+
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+# Objects of the report whose keys are data: limits and codes.
+MAPS = {"limits": set(SPECS), "finding_counts": set(BY_NAME)}
+TYPES: dict[str, set[type]] = {
+    "string": {str},
+    "integer": {int},
+    "number": {int, float},
+    "boolean": {bool},
+    "list": {list},
+    "object": {dict},
+    "null": {NoneType},
+}
+
+page_names = pytest.mark.parametrize(
+    "page", PAGES, ids=[path.relative_to(ROOT).as_posix() for path in PAGES]
+)
+
+
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def section(text: str, title: str) -> str:
+    """The part of a page under a heading of the second level."""
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found, f"no section {title}"
+    return found[1]
+
+
+def code_in(text: str) -> list[str]:
+    """Each line of a fenced block and each inline piece of code, on one line."""
+    lines = [line.strip() for _, block in FENCED.findall(text) for line in block.splitlines()]
+    inline = INLINE.findall(FENCED.sub("", text))
+    return [*lines, *(" ".join(piece.split()) for piece in inline)]
+
+
+def anchors_of(text: str) -> set[str]:
+    """The anchors of a page's headings, as hosting services make them."""
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+# --- generated pages ----------------------------------------------------------------------------
+
+
+def test_generated_pages_are_fresh() -> None:
+    assert not make_docs.stale(), "run: python scripts/make_docs.py"
+
+
+def test_the_generator_tells_a_stale_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(make_docs, "FOLDER", tmp_path)
+    assert make_docs.main([]) == 0
+    assert make_docs.main(["--check"]) == 0
+    assert not capsys.readouterr().out
+    page = tmp_path / "limits.md"
+    page.write_text(read(page).replace("256 MiB", "255 MiB"), "utf-8")
+    assert make_docs.main(["--check"]) == 1
+    assert "255 MiB" in capsys.readouterr().out
+
+
+# --- links, commands and options ----------------------------------------------------------------
+
+
+@page_names
+def test_every_relative_link_resolves(page: Path) -> None:
+    for target in LINK.findall(FENCED.sub("", read(page))):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), target
+        if anchor:
+            assert anchor in anchors_of(read(path)), target
+
+
+@page_names
+def test_every_make_target_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", read(ROOT / "Makefile"), re.MULTILINE))
+    named = {
+        name for piece in code_in(read(page)) for name in re.findall(r"\bmake ([a-z]+)", piece)
+    }
+    assert named <= targets
+
+
+@page_names
+def test_every_command_and_option_exists(page: Path) -> None:
+    commands = ("", "verify", "explain", "checks")
+    options = {name for command in commands for name in OPTION.findall(help_of(command))}
+    for piece in code_in(read(page)):
+        assert set(re.findall(r"\bpackcheck ([a-z]+)", piece)) <= set(commands), piece
+        if "packcheck" in piece or (piece.startswith("--") and page.name != "differences.md"):
+            assert set(OPTION.findall(piece)) <= options, piece
+
+
+def help_of(command: str) -> str:
+    """The help text that the command-line page shows; its freshness is tested above."""
+    title = f"`packcheck {command}".strip() + "`"
+    block = FENCED.search(section(read(DOCS / "reference" / "command-line.md"), title))
+    assert block
+    return block[2]
+
+
+# --- README -------------------------------------------------------------------------------------
+
+
+def test_the_library_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = [block for kind, block in FENCED.findall(read(README)) if kind == "python"]
+    code = compile(example, "README.md", "exec")
+    monkeypatch.chdir(tmp_path)
+    whole = bundles.honest_bundle()
+    Path("x.bundle").write_bytes(whole)
+    exec(code, {})  # noqa: S102 - this is the test
+    assert capsys.readouterr().out == "accepted\n"
+    Path("x.bundle").write_bytes(whole + b"\0")
+    exec(code, {})  # noqa: S102
+    assert capsys.readouterr().out.splitlines() == [
+        f"error trailingBytes {len(whole)} bytes follow the checksum of the pack",
+        "refused, class 1",
+    ]
+
+
+def test_the_exit_status_is_that_of_the_help() -> None:
+    said = re.findall(r"^  (\d)  (.+)$", help_of("verify"), re.MULTILINE)
+    table = section(read(README), "Verify your own repository")
+    assert re.findall(r"^\| (\d) \| (.+) \|$", table, re.MULTILINE) == said
+
+
+# --- architecture -------------------------------------------------------------------------------
+
+
+def groups_of_rooms() -> list[list[str]]:
+    """The modules that the page names, by group, as paths below packparse/."""
+    text = section(read(ARCHITECTURE), "The rooms of packparse")
+    return [
+        re.findall(r"^\| `([\w/]+\.py)` \|", part, re.MULTILINE)
+        for part in re.split(r"^\*\*.+\*\*$", text, flags=re.MULTILINE)[1:]
+    ]
+
+
+def test_every_module_has_its_line() -> None:
+    named = [name for group in groups_of_rooms() for name in group]
+    only_docstring = [path for path in MODULES if path.name == "__init__.py"]
+    assert sorted(named) == [p.as_posix() for p in MODULES if p not in only_docstring]
+    for path in only_docstring:
+        assert f"`{path.as_posix()}`" in read(ARCHITECTURE)
+        assert len(ast.parse(read(ROOT / "packparse" / path)).body) == 1
+
+
+def test_rooms_import_from_their_group_or_above() -> None:
+    reachable: set[str] = set()
+    for group in groups_of_rooms():
+        reachable |= {module_name(name) for name in group}
+        for name in group:
+            assert imports_of(ROOT / "packparse" / name) <= reachable, name
+
+
+def module_name(path: str) -> str:
+    return f"packparse.{path.removesuffix('.py').replace('/', '.')}"
+
+
+def imports_of(path: Path) -> set[str]:
+    """The modules of packparse that a module imports, annotations included."""
+    found = set()
+    for node in ast.walk(ast.parse(read(path))):
+        assert not (isinstance(node, ast.Import) and node.names[0].name.startswith("packparse"))
+        if isinstance(node, ast.ImportFrom) and node.module:
+            package = (ROOT / node.module.replace(".", "/")).is_dir()
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= set(names) if package else {node.module}
+    return {name for name in found if name.startswith("packparse.")}
+
+
+def test_the_checklist_is_that_of_the_code() -> None:
+    in_code = re.findall(r"^    (\d)  (.+)$", packparse.verify.__doc__ or "", re.MULTILINE)
+    text = section(read(ARCHITECTURE), "The checklist")
+    assert re.findall(r"^(\d)\. (.+)$", text, re.MULTILINE) == in_code
+    assert in_code
+
+
+def test_the_states_are_those_of_the_code() -> None:
+    in_code = re.findall(r"^    ([A-Z]+) +(.+)$", packparse.stream.__doc__ or "", re.MULTILINE)
+    text = section(read(ARCHITECTURE), "The states of PackStream")
+    assert re.findall(r"^\| ([A-Z]+) \| (.+) \|$", text, re.MULTILINE) == in_code
+    assert in_code
+
+
+def test_the_bytes_of_an_entry_are_those_of_the_code() -> None:
+    text = section(read(ARCHITECTURE), "Entries and links in memory")
+    said = dict(re.findall(r"^\| `(\w+)` \| .+ \| ([\d or]+) \|$", text, re.MULTILINE))
+    table = EntryTable(SHA1)
+    widths = f"{SHA1.width} or {SHA256.width}"
+    columns = {
+        name: str(getattr(column, "itemsize", 1))
+        for name, column in vars(table).items()
+        if hasattr(column, "append") and not name.startswith("_")
+    }
+    assert said == {**columns, "ids": widths, "waiting": widths}
+    fixed = sum(int(size) for size in said.values() if size.isdigit())
+    assert f"**{fixed + SHA1.width} or {fixed + SHA256.width}**" in text
+
+
+def test_the_index_lists_every_decision() -> None:
+    folder = DOCS / "adr"
+    titles = {path.name: read(path).splitlines()[0] for path in folder.glob("[0-9]*.md")}
+    rows = re.findall(
+        r"^\| \[(\d{4})\]\(([\w.-]+)\) \| (.+) \|$", read(folder / "README.md"), re.MULTILINE
+    )
+    assert {name: f"# {number}: {title}" for number, name, title in rows} == titles
+    assert [name[:4] for name in sorted(titles)] == [f"{n:04}" for n in range(1, len(titles) + 1)]
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "adr").glob("[0-9]*.md")), ids=lambda p: p.stem)
+def test_a_decision_has_its_three_parts_and_is_short(path: Path) -> None:
+    text = read(path)
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences"]
+    assert len(text.splitlines()) < 60
+
+
+# --- the report ---------------------------------------------------------------------------------
+
+
+def example_bundle() -> bytes:
+    """The bundle of the page's example: a blob is left out. Stored, so that any zlib agrees."""
+    pack = packs.PackBuilder()
+    absent = packs.outside("blob", b"left out\n")
+    inner = pack.add("tree", packs.tree_bytes([(b"100644", b"main.c", absent.oid)]), level=0)
+    root = pack.add("tree", packs.tree_bytes([(b"40000", b"src", inner.oid)]), level=0)
+    first = pack.add("commit", packs.commit_bytes(root.oid), level=0)
+    second = pack.add("commit", packs.commit_bytes(root.oid, [first.oid]), level=0)
+    return bundles.bundle(pack.build(), [(second.hex, "refs/heads/main")])
+
+
+@pytest.fixture(name="reports")
+def make_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> list[dict[str, object]]:
+    """Reports that together show every field, the example of the page first."""
+    monkeypatch.chdir(tmp_path)
+    Path("example.bundle").write_bytes(example_bundle())
+    Path("honest.bundle").write_bytes(bundles.honest_bundle("sha256"))
+    outside = packs.outside("commit", b"not here\n")
+    bundle = bundles.bundle(packs.blob_pack(b"x\n"), [(outside.hex, "refs/heads/x")], [outside.hex])
+    Path("open.bundle").write_bytes(bundle)
+    names = ["example.bundle", "honest.bundle", "open.bundle", "absent.bundle"]
+    assert main(["verify", "--limit", "parents=0", "--format", "json", *names]) == 6
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [*printed, as_object(verify_bytes(b"neither"))]
+
+
+def described() -> dict[str, set[type]]:
+    """Each field of the page with the types that it may have."""
+    rows = re.findall(
+        r"^\| `([^`]+)` \| ([a-z ]+) \|", section(read(REPORT), "Fields"), re.MULTILINE
+    )
+    return {
+        field: set[type]().union(*(TYPES[name] for name in kind.split(" or ")))
+        for field, kind in rows
+    }
+
+
+def fields_of(value: object, prefix: str = "") -> list[tuple[str, object]]:
+    """All fields in a report with their values; a field of list items carries ``[]``."""
+    if isinstance(value, list):
+        return [field for item in value if prefix for field in fields_of(item, f"{prefix}[]")]
+    if not isinstance(value, dict) or prefix in MAPS:
+        return []
+    found: list[tuple[str, object]] = []
+    for key, item in value.items():
+        name = f"{prefix}.{key}" if prefix else key
+        found += [(name, item), *fields_of(item, name)]
+    return found
+
+
+def test_every_field_of_the_report_is_described_and_no_other(
+    reports: list[dict[str, object]],
+) -> None:
+    # The ids of the prerequisites are items without fields of their own.
+    seen = {name for report in reports for name, _ in fields_of(report)}
+    assert seen == set(described())
+
+
+def test_fields_have_the_types_that_are_described(reports: list[dict[str, object]]) -> None:
+    seen: dict[str, set[type]] = {}
+    for name, value in (field for report in reports for field in fields_of(report)):
+        seen.setdefault(name, set()).add(type(value))
+    for name, types in described().items():
+        assert seen[name] <= types, name
+        assert (NoneType in seen[name]) == (NoneType in types), name
+
+
+def test_the_keys_of_the_maps_are_limits_and_codes(reports: list[dict[str, object]]) -> None:
+    for report in reports:
+        assert list(report["limits"]) == list(SPECS)  # type: ignore[call-overload]
+        assert set(report["finding_counts"]) <= set(BY_NAME)  # type: ignore[call-overload]
+
+
+def test_the_example_is_what_the_command_prints(reports: list[dict[str, object]]) -> None:
+    block = FENCED.search(section(read(REPORT), "Example"))
+    assert block
+    shown = json.loads(block[2])
+    for report in (shown, reports[0]):
+        # These two differ from run to run.
+        stats = report["stats"]
+        assert isinstance(stats, dict)
+        stats |= {"seconds": 0, "peak_rss_bytes": 0}
+    assert shown == reports[0]
