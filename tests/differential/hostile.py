@@ -83,6 +83,7 @@ NEXT_ISSUE: dict[str, tuple[str, Writer]] = {
     "an author without an e-mail address": ("missingEmail", _by(b"A 1 +0000")),
     "an author without a name": ("missingNameBeforeEmail", _by(b"<a@x> 1 +0000")),
     "an e-mail address that does not end": ("badEmail", _by(b"A <a@x 1 +0000")),
+    "a name with an angle bracket": ("badName", _by(b"A>B <a@x> 1 +0000")),
     "no space before the e-mail address": ("missingSpaceBeforeEmail", _by(b"A<a@x> 1 +0000")),
     "no space before the date": ("missingSpaceBeforeDate", _by(b"A <a@x>1 +0000")),
     "NUL in a message": ("nulInCommit", _commit_with(message=b"a\0b")),
