@@ -23,7 +23,7 @@ from packparse.table import NO_ENTRY, OUTSIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from packparse.table import EntryTable
 
@@ -51,7 +51,8 @@ class EntryReader:
         offset, length = self._table.span(number)
         piece = self._read_at(offset, min(length, _PIECE))
         try:
-            self._check_crc(number, piece)
+            for _ in self._pieces(number, piece):
+                pass
             size, pos = self._skip_header(piece)
             whole = inflate_whole(piece[pos:], size) if len(piece) == length else None
             if whole is not None:
@@ -62,13 +63,21 @@ class EntryReader:
 
     def reference(self, number: int) -> bytes:
         """The raw id that a reference delta names as its base."""
+        head, _size, pos = self._head(number)
+        return head[pos - self._table.width : pos]
+
+    def size(self, number: int) -> int:
+        """The size that an entry declares."""
+        return self._head(number)[1]
+
+    def _head(self, number: int) -> tuple[bytes, int, int]:
+        """The first bytes of an entry, the size they declare, and where its stream begins."""
         offset, length = self._table.span(number)
         head = self._read_at(offset, min(length, LONGEST_HEADER))
         try:
-            _size, pos = self._skip_header(head)
+            return head, *self._skip_header(head)
         except (PackError, IndexError):
             raise self._changed(offset) from None
-        return head[pos - self._table.width : pos]
 
     def _skip_header(self, piece: bytes) -> tuple[int, int]:
         kind, size, pos, _padded = read_header(piece, 0)
@@ -82,40 +91,27 @@ class EntryReader:
         message = "the entry is not the one of the first pass"
         return PackError(codes.INPUT_CHANGED, message, offset=offset)
 
-    def size(self, number: int) -> int:
-        """The size that an entry declares."""
+    def _pieces(self, number: int, piece: bytes) -> Iterator[bytes]:
+        """All bytes of an entry, ``piece`` first; at their end, a refusal of another CRC."""
         offset, length = self._table.span(number)
-        head = self._read_at(offset, min(length, LONGEST_HEADER))
-        try:
-            return self._skip_header(head)[0]
-        except (PackError, IndexError):
-            raise self._changed(offset) from None
-
-    def _check_crc(self, number: int, piece: bytes) -> None:
-        offset, length = self._table.span(number)
-        crc = crc32(piece)
-        done = len(piece)
-        while done < length and piece:
-            piece = self._read_at(offset + done, min(length - done, _PIECE))
-            crc = crc32(piece, crc)
-            done += len(piece)
-        if crc != self._table.crcs[number] or done != length:
-            raise self._changed(offset)
-
-    def _long(self, number: int, piece: bytes, pos: int, size: int) -> bytearray:
-        offset, length = self._table.span(number)
-        content = bytearray()
-        inflate = Inflate(size, content.extend, padding_allowed=True)
-        # The pieces are read once more, so their CRC is taken once more as well.
         crc = done = 0
         while piece:
             crc = crc32(piece, crc)
             done += len(piece)
-            inflate.feed(piece, pos)
-            pos = 0
+            yield piece
+            if done >= length:
+                break
             piece = self._read_at(offset + done, min(length - done, _PIECE))
-        if not inflate.done or crc != self._table.crcs[number]:
+        if crc != self._table.crcs[number] or done != length:
             raise self._changed(offset)
+
+    def _long(self, number: int, piece: bytes, pos: int, size: int) -> bytearray:
+        content = bytearray()
+        inflate = Inflate(size, content.extend, padding_allowed=True)
+        # The pieces are read once more, so their CRC is taken once more as well.
+        for more in self._pieces(number, piece):
+            inflate.feed(more, pos)
+            pos = 0
         return content
 
 

@@ -30,8 +30,7 @@ def verify_path(path: str, options: Options | None = None) -> Report:
     begun = time.perf_counter()
     verifier = Verifier(options, name=path)
     try:
-        # O_NONBLOCK: opening a FIFO must not wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        descriptor = _descriptor(path)
         try:
             verifier = _open(descriptor, path, options)
             before = _stamp(descriptor)
@@ -43,15 +42,24 @@ def verify_path(path: str, options: Options | None = None) -> Report:
                 verifier.refuse(PackError(codes.INPUT_CHANGED, message))
         finally:
             os.close(descriptor)
-    except (OSError, ValueError) as error:
-        # ValueError: a name with a NUL. What was found before stays in the report.
-        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+    except OSError as error:
+        # What was found before stays in the report.
+        reason = error.strerror or str(error)
         verifier.refuse(PackError(codes.CANNOT_READ, f"the file cannot be read: {reason}"))
         report = verifier.finish(lambda _at, _length: b"")
     report.seconds = round(time.perf_counter() - begun, 6)
     # Linux counts in KiB.
     report.peak_rss_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     return report
+
+
+def _descriptor(path: str) -> int:
+    try:
+        # O_NONBLOCK: opening a FIFO must not wait for a writer.
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except ValueError as error:
+        # A name with a NUL.
+        raise OSError(str(error)) from None
 
 
 def _stamp(descriptor: int) -> tuple[int, int, int]:
