@@ -31,12 +31,12 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check format lint types coverage bench docs lock clean
+.PHONY: help demo test check format lint types coverage bench corpus docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: $(READY) ## verify a real bundle, then a damaged one
+demo: $(READY) ## verify a real bundle, damaged copies of it, and three candidates
 	$(BIN)/python scripts/demo.py
 
 test: $(DEV) ## run the tests and hold the coverage floor
@@ -64,6 +64,10 @@ coverage: test ## run the tests and write htmlcov/
 
 bench: $(DEV) ## measure packcheck beside git: REPO=path, PACK=path, ARGS=...
 	$(BIN)/python -m bench $(ARGS) $(if $(REPO),'$(REPO)') $(if $(PACK),'$(PACK)')
+
+corpus: $(DEV) ## make the malicious corpus anew, and verify every case in it
+	$(BIN)/python -m corpus.build
+	$(BIN)/python -m corpus.replay
 
 docs: $(DEV) ## write the pages that are made from the code
 	$(BIN)/python scripts/make_docs.py

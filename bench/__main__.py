@@ -27,8 +27,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Wall time and peak memory of `packcheck verify --limits history` beside\n"
-        "`git index-pack --strict`, in one run, alternating.",
+        description="Wall time and peak memory of `packcheck verify --policy mirror --limits "
+        "history`\nbeside `git index-pack --strict`, in one run, alternating.",
         epilog=f"Without arguments the bench measures packs that it makes itself:\n{shapes}\n\n"
         "Repositories must be trusted: git runs in them and obeys their configuration.\n"
         "Nothing is written to them. Exit status 1: a contender failed.",
@@ -49,7 +49,14 @@ def _parser() -> argparse.ArgumentParser:
         type=shlex.split,
         default=[sys.executable, "-m", "packparse"],
         metavar="COMMAND",
-        help="measure this command instead of the packparse beside the bench",
+        help="measure this command instead of the packparse that the bench lies with",
+    )
+    parser.add_argument(
+        "--beside",
+        type=shlex.split,
+        metavar="COMMAND",
+        help="measure another version of packcheck in the same rounds, old ones too: it gets no "
+        "policy, and may refuse what it has looked at to the end",
     )
     return parser
 
@@ -89,9 +96,14 @@ def _save(path: Path, facts: dict[str, str], rows: list[Row], rounds: int) -> No
         "schema": "packcheck.bench/1",
         "machine": facts,
         "rounds": rounds,
-        "inputs": [{**dataclasses.asdict(row), "ratio": row.ratio} for row in rows],
+        "inputs": [_as_dict(row) for row in rows],
     }
     path.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+
+
+def _as_dict(row: Row) -> dict[str, object]:
+    ratios = {name: getattr(row, name) for name in ("ratio", "beside_ratio", "beside_cpu_ratio")}
+    return {**dataclasses.asdict(row), **ratios}
 
 
 def main() -> int:
@@ -105,7 +117,7 @@ def main() -> int:
         except InputError as error:
             _say(str(error))
             return 2
-        bench = Bench(folder, options.packcheck, options.rounds, _say)
+        bench = Bench(folder, options.packcheck, options.rounds, _say, beside=options.beside)
         rows = [bench.compare(item) for item in inputs]
     print(table.render(facts, rows, options.rounds, markdown=options.markdown), end="")
     if options.json is not None:

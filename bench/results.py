@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 PACKCHECK = "packcheck"
 GIT_ONE = "git, 1 thread"
 GIT_TWO = "git, 2 threads"
 CONTENDERS = (PACKCHECK, GIT_ONE, GIT_TWO)
+# Another version of packcheck, where one is asked for.
+BESIDE = "beside"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,13 @@ class Outcome:
         return statistics.median(run.seconds for run in self.runs)
 
     @property
+    def median_cpu(self) -> float | None:
+        """Median of user and system time together, which other work on the machine sways less."""
+        if self.median is None:
+            return None
+        return statistics.median(run.user_seconds + run.system_seconds for run in self.runs)
+
+    @property
     def peak_mib(self) -> float | None:
         """The highest peak of all runs."""
         if self.failure is not None or not self.runs:
@@ -58,8 +68,21 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """Median of packcheck by median of git with one thread."""
-        ours, theirs = self.outcomes[PACKCHECK].median, self.outcomes[GIT_ONE].median
-        return ours / theirs if ours is not None and theirs else None
+        return _ratio(self.outcomes[PACKCHECK].median, self.outcomes[GIT_ONE].median)
+
+    @property
+    def beside_ratio(self) -> float | None:
+        """Median of packcheck by median of the version beside it; ``None`` without one."""
+        return _ratio(self.outcomes[PACKCHECK].median, self._beside.median)
+
+    @property
+    def beside_cpu_ratio(self) -> float | None:
+        """As :attr:`beside_ratio`, of the time on the processor."""
+        return _ratio(self.outcomes[PACKCHECK].median_cpu, self._beside.median_cpu)
+
+    @property
+    def _beside(self) -> Outcome:
+        return self.outcomes.get(BESIDE, Outcome())
 
     @property
     def failed(self) -> bool:
@@ -67,7 +90,11 @@ class Row:
         return any(outcome.failure is not None for outcome in self.outcomes.values())
 
 
-def geometric_mean(rows: list[Row]) -> float | None:
+def _ratio(ours: float | None, theirs: float | None) -> float | None:
+    return ours / theirs if ours is not None and theirs else None
+
+
+def geometric_mean(ratios: Iterable[float | None]) -> float | None:
     """Geometric mean of the ratios there are."""
-    ratios = [row.ratio for row in rows if row.ratio]
-    return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
+    logs = [math.log(ratio) for ratio in ratios if ratio]
+    return math.exp(statistics.fmean(logs)) if logs else None

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from bench.results import CONTENDERS, Outcome, Row, geometric_mean
+from bench.results import BESIDE, CONTENDERS, Outcome, Row, geometric_mean
 
 _NONE = "-"
 _RELAXED = "git refuses it under plain --strict; timed with old oddities ignored"
-_HEAD = (
-    ["input", "MB", "objects"]
-    + [f"{name} (s)" for name in CONTENDERS]
-    + ["packcheck / git 1", *(f"{name} (MiB)" for name in CONTENDERS)]
-)
 
 
 def render(facts: dict[str, str], rows: list[Row], rounds: int, *, markdown: bool) -> str:
     """Header, table, notes and the geometric mean, ready to print."""
-    cells = [_HEAD, *(_cells(row) for row in rows)]
+    beside = any(BESIDE in row.outcomes for row in rows)
+    contenders = (*CONTENDERS, BESIDE) if beside else CONTENDERS
+    cells = [_head(contenders), *(_cells(row, contenders) for row in rows)]
     table = _markdown(cells) if markdown else _plain(cells)
     legend = (
         f"Seconds: median (min-max) of {rounds} alternating rounds. "
@@ -24,16 +21,34 @@ def render(facts: dict[str, str], rows: list[Row], rounds: int, *, markdown: boo
     parts = [_facts(facts, markdown=markdown), table, legend]
     if notes := _notes(rows, markdown=markdown):
         parts.append(notes)
-    parts.append(_mean(rows))
+    mean = _mean("packcheck / git with one thread", [row.ratio for row in rows])
+    if beside:
+        mean += "\n" + _mean("packcheck / beside", [row.beside_ratio for row in rows])
+        mean += "\n" + _mean("packcheck / beside, CPU", [row.beside_cpu_ratio for row in rows])
+    parts.append(mean)
     return "\n\n".join(parts) + "\n"
 
 
-def _cells(row: Row) -> list[str]:
+def _head(contenders: tuple[str, ...]) -> list[str]:
+    ratios = ["packcheck / git 1"]
+    if BESIDE in contenders:
+        ratios += ["packcheck / beside", "the same, CPU"]
+    seconds = [f"{name} (s)" for name in contenders]
+    return ["input", "MB", "objects", *seconds, *ratios, *(f"{name} (MiB)" for name in contenders)]
+
+
+def _cells(row: Row, contenders: tuple[str, ...]) -> list[str]:
     name = f"{row.name} (relaxed)" if row.relaxed else row.name
-    outcomes = [row.outcomes[contender] for contender in CONTENDERS]
-    ratio = _NONE if row.ratio is None else f"{row.ratio:.2f}"
+    outcomes = [row.outcomes[contender] for contender in contenders]
+    ratios = [row.ratio]
+    if BESIDE in contenders:
+        ratios += [row.beside_ratio, row.beside_cpu_ratio]
     head = [name, f"{row.size / 1e6:.1f}", f"{row.objects:,}"]
-    return [*head, *map(_seconds, outcomes), ratio, *map(_peak, outcomes)]
+    return [*head, *map(_seconds, outcomes), *map(_shown, ratios), *map(_peak, outcomes)]
+
+
+def _shown(ratio: float | None) -> str:
+    return _NONE if ratio is None else f"{ratio:.2f}"
 
 
 def _seconds(outcome: Outcome) -> str:
@@ -68,12 +83,10 @@ def _notes(rows: list[Row], *, markdown: bool) -> str:
     return "\n".join(f"- {note}" if markdown else f"! {note}" for note in notes)
 
 
-def _mean(rows: list[Row]) -> str:
-    mean = geometric_mean(rows)
-    shown = _NONE if mean is None else f"{mean:.2f}"
-    counted = sum(row.ratio is not None for row in rows)
-    what = "Geometric mean of packcheck / git with one thread"
-    return f"{what}: {shown} ({counted} of {len(rows)} inputs)"
+def _mean(what: str, ratios: list[float | None]) -> str:
+    counted = len(ratios) - ratios.count(None)
+    mean = _shown(geometric_mean(ratios))
+    return f"Geometric mean of {what}: {mean} ({counted} of {len(ratios)} inputs)"
 
 
 def _plain(cells: list[list[str]]) -> str:

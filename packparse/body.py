@@ -6,6 +6,7 @@ from zlib_ng.zlib_ng import crc32
 
 from packparse.entry import BLOB, Entry, object_prefix
 from packparse.inflate import Inflate
+from packparse.objects.lfs import LONGEST as LONGEST_POINTER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ class Body:
         self._data: bytearray | None = None
         if entry.base is None:
             self._sha = object_format.new(object_prefix(entry.kind, entry.size))
-        # Blobs go through the hash and are not kept; anything else is taken apart later.
-        if entry.kind != BLOB:
+        # Blobs go through the hash and are not kept, but for what may be a pointer of LFS; anything
+        # else is taken apart later.
+        if entry.kind != BLOB or entry.size < LONGEST_POINTER:
             self._data = bytearray()
 
     def _keep(self, content: bytes) -> None:

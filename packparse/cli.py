@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 
-from packparse import codes, limits
-from packparse.errors import MisuseError
-from packparse.limits import Limits
-from packparse.objectformat import FORMATS
+from packparse import checks, codes
+from packparse.arguments import build, chosen_format, parse_limit, parse_oid
+from packparse.errors import MisuseError, PackError
+from packparse.objectformat import SHA1, ObjectFormat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from packparse.basepack import BasePacks
+    from packparse.outside import Known
+    from packparse.policy import Policy
+    from packparse.progress import Progress
+    from packparse.report import Report
+    from packparse.verify import Options
 
 __all__ = ["main"]
-
-_STATUS = "\n".join(
-    [
-        "exit status:",
-        "  0  accepted",
-        *(f"  {n}  {': '.join(filter(None, texts))}" for n, texts in codes.CLASSES.items()),
-        "Of several files the highest counts.",
-    ]
-)
-_SUFFIXES = {"k": 10, "m": 20, "g": 30}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MisuseError as error:
         _complain(str(error))
         return codes.USAGE
+    except PackError as error:
+        # Of the trusted side's files; what is found in FILE is in its report.
+        _complain(str(error))
+        return codes.ENVIRONMENT
     except KeyboardInterrupt:
         _complain("interrupted")
         return codes.ENVIRONMENT
@@ -84,125 +85,154 @@ def _close_stdout() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="packcheck",
-        description="Verify untrusted Git packs and bundles before native git sees them.",
-        epilog=_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version)
-    # With prog given, argparse need not format a usage line, which would load shutil.
-    commands = parser.add_subparsers(prog="packcheck", metavar="COMMAND", required=True)
-    _add_verify(commands)
-    explain = commands.add_parser("explain", help="say what a code means and what to do")
-    explain.add_argument("code", metavar="CODE")
-    explain.set_defaults(run=_explain)
-    checks = commands.add_parser("checks", help="list all codes")
-    checks.set_defaults(run=_checks)
-    return parser
+    return build(_verify, _explain, _checks, _show_version)
 
 
-def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    verify = commands.add_parser(
-        "verify",
-        help="verify packs and bundles",
-        epilog=_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    verify.add_argument("files", metavar="FILE", nargs="+")
-    verify.add_argument(
-        "--rules",
-        choices=codes.RULES,
-        default="candidate",
-        help="git: the verdict of git index-pack --strict; candidate: all of that and more "
-        "(default)",
-    )
-    verify.add_argument(
-        "--limits",
-        choices=limits.PRESETS,
-        default="candidate",
-        help="candidate: for what one run of a producer hands back (default); history: for whole "
-        "repositories",
-    )
-    verify.add_argument(
-        "--limit",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="change one limit; VALUE may end in k, M or G. Names: " + ", ".join(limits.SPECS),
-    )
-    verify.add_argument(
-        "--object-format",
-        choices=tuple(FORMATS),
-        help="of the repository the file comes from (default: what a bundle says, sha1 for a pack)",
-    )
-    verify.add_argument("--format", choices=("text", "json"), default="text")
-    verify.set_defaults(run=_verify)
+def _show_version() -> None:
+    print("packcheck", _version() or "(not installed: run from its source)")
 
 
-class _Version(argparse.Action):
-    """``--version``, reading the version only when it is asked for."""
+def _version() -> str | None:
+    """The version that is installed; None when this runs from its source."""
+    from importlib.metadata import PackageNotFoundError, version
 
-    def __init__(self, option_strings: list[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            number = version("packcheck")
-        except PackageNotFoundError:
-            number = "(not installed: run from its source)"
-        print("packcheck", number)
-        parser.exit()
+    try:
+        return version("packcheck")
+    except PackageNotFoundError:
+        return None
 
 
 def _verify(parsed: argparse.Namespace) -> int:
     from packparse.scan import verify_path
-    from packparse.verify import Options
 
-    changes = dict(map(_parse_limit, parsed.limit))
-    options = Options(
-        rules=parsed.rules,
-        limits=Limits(parsed.limits, changes),
-        object_format=FORMATS.get(parsed.object_format),
-    )
-    if parsed.format == "json":
-        from packparse.formats.json import render
-    else:
-        from packparse.formats.text import render
-    if "-" in parsed.files:
-        message = "standard input cannot be verified; give a file"
-        raise MisuseError(message)
+    render = _renderer(parsed.format)
+    reports: list[Report] = []
     status = 0
-    for path in parsed.files:
-        report = verify_path(path, options)
-        sys.stdout.write(render(report))
-        sys.stdout.flush()
-        status = max(status, report.klass)
+    if parsed.files.count("-") > 1:
+        message = "standard input can be verified once"
+        raise MisuseError(message)
+    progress = _progress(parsed.progress)
+    options, packs = _options(parsed, progress)
+    try:
+        for path in parsed.files:
+            if packs is not None:
+                packs.renew()
+            report = verify_path(path, options, progress)
+            status = max(status, report.klass)
+            if render is None:
+                reports.append(report)
+                continue
+            sys.stdout.write(render(report))
+            sys.stdout.flush()
+    finally:
+        if packs is not None:
+            packs.close()
+    if render is None:
+        from packparse.formats import sarif
+
+        sys.stdout.write(sarif.render_all(reports, _version()))
     return status
 
 
-def _parse_limit(text: str) -> tuple[str, int]:
-    name, _, value = text.partition("=")
-    name = name.strip().replace("-", "_")
-    digits, shift = value, 0
-    if value[-1:].lower() in _SUFFIXES:
-        digits, shift = value[:-1], _SUFFIXES[value[-1].lower()]
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-        message = f"--limit {text}: VALUE is a whole number and may end in k, M or G"
+def _renderer(name: str) -> Callable[[Report], str] | None:
+    """What makes the text of one report; None for a format that has all reports in one text."""
+    if name == "sarif":
+        return None
+    if name == "json":
+        from packparse.formats.json import render as render_json
+
+        return render_json
+    from packparse.formats.text import render as render_text
+
+    return render_text
+
+
+def _progress(mode: str) -> Progress | None:
+    """What shows the progress, where anything is to be shown."""
+    if mode == "never" or (mode == "auto" and not _is_terminal()):
+        return None
+    from time import monotonic
+
+    from packparse.progress import Progress
+
+    return Progress(sys.stderr, mode, monotonic)
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _options(
+    parsed: argparse.Namespace, progress: Progress | None
+) -> tuple[Options, BasePacks | None]:
+    """How to verify, and the base packs that are open for it."""
+    from packparse.verify import Options
+
+    policy = _policy(parsed.policy)
+    bases = [parse_oid("--base", text) for text in parsed.base]
+    tips = [parse_oid("--tip", text) for text in parsed.tip]
+    chosen = chosen_format(parsed.object_format, bases + tips)
+    known = packs = None
+    limits = policy.made_limits(parsed.limits, dict(map(parse_limit, parsed.limit)))
+    if parsed.known:
+        known = _known(parsed.known, chosen or SHA1, bases)
+    if parsed.base_pack:
+        from packparse.scan import open_base_packs
+
+        packs = open_base_packs(parsed.base_pack, chosen or SHA1, limits, progress)
+    options = Options(
+        rules=parsed.rules,
+        policy=policy,
+        limits=limits,
+        object_format=chosen,
+        tips={b"the tip" if n == 1 else b"tip %d" % n: oid for n, oid in enumerate(tips, 1)},
+        bases=frozenset(bases),
+        known=known,
+        read_base=None if packs is None else packs.read,
+        base_size=None if packs is None else packs.size,
+    )
+    return options, packs
+
+
+def _known(paths: list[str], chosen: ObjectFormat, bases: list[bytes]) -> Known:
+    from packparse.scan import read_known
+
+    if len(paths) > 1:
+        message = "--known: give one list"
         raise MisuseError(message)
-    return name, int(digits) << shift
+    known = read_known(paths[0], chosen).kind
+    for oid in bases:
+        # Whoever builds on a commit was given it: the list is another one, or was not written.
+        if known(oid) is None:
+            message = f"--known {paths[0]}: the list does not hold the base {oid.hex()}"
+            raise MisuseError(message)
+    return known
+
+
+def _policy(name: str) -> Policy:
+    from packparse.policy import Policy
+
+    if name == "candidate":
+        return Policy()
+    from packparse import policy
+    from packparse.policies import TEXTS
+
+    if name in TEXTS:
+        return policy.named(name)
+    if name.isidentifier() and not os.path.exists(name):
+        message = f"no policy {name!r}: give a file, or one of {', '.join(TEXTS)}"
+        raise MisuseError(message)
+    from packparse.scan import read_policy
+
+    return policy.parse(read_policy(name), name)
 
 
 def _explain(parsed: argparse.Namespace) -> int:
-    code = codes.BY_NAME.get(parsed.code)
+    code = checks.CATALOG.get(parsed.code)
     if code is None:
         import difflib
 
-        near = difflib.get_close_matches(parsed.code, codes.BY_NAME, n=3)
+        near = difflib.get_close_matches(parsed.code, checks.CATALOG, n=3)
         hint = f"; did you mean {', '.join(near)}?" if near else "; see packcheck checks"
         message = f"no code {parsed.code!r}{hint}"
         raise MisuseError(message)
@@ -210,12 +240,16 @@ def _explain(parsed: argparse.Namespace) -> int:
     print(f"  candidate rules: {code.severity('candidate')}; git rules: {code.severity('git')}")
     print(f"  {code.meaning}")
     print(f"  What to do: {code.remedy}")
+    from packparse.explain import allowing, origin
+
+    print(f"  To let it pass: {allowing(code).replace('`', '')}")
+    print(f"  {origin(code)}")
     return 0
 
 
 def _checks(_parsed: argparse.Namespace) -> int:
     print(f"{'code':<26} {'class':<5} {'candidate':<9} git")
-    for code in codes.BY_NAME.values():
+    for code in checks.CATALOG.values():
         severities = f"{code.severity('candidate'):<9} {code.severity('git')}"
         print(f"{code.name:<26} {code.klass:<5} {severities}")
     return 0

@@ -1,15 +1,16 @@
-"""The one registry of codes: what can be wrong, how bad it is, what it means, what to do.
+"""Codes: what can be wrong, how bad it is, what it means, what to do. Those of files stand here.
 
-``packcheck explain``, ``packcheck checks``, the page ``docs/reference/checks.md`` and the tests are
-made from it. Codes that git has carry git's own fsck message id; the others follow its style.
-A code's name, its class and the exit status of that class never change once released.
+The codes of objects, paths, links and ranges stand in checks.py, which completes the registry that
+``packcheck explain``, ``packcheck checks``, docs/reference/checks.md and the tests are made from.
+Codes that git has carry git's own fsck message id; the others follow its style. A code's name, its
+class and the exit status of that class never change once released.
 """
 
 from __future__ import annotations
 
 __all__ = [
     "BY_NAME", "CLASSES", "CORRUPT", "ENVIRONMENT", "ERROR", "IGNORE", "INCOMPLETE", "LIMIT",
-    "NOTE", "POLICY", "RULES", "USAGE", "WARNING", "Code",
+    "NOTE", "POLICY", "RULES", "SEVERITIES", "USAGE", "WARNING", "Code", "fsck", "ours", "register",
 ]  # fmt: skip
 
 # Classes; the numbers are the exit statuses of the command.
@@ -37,8 +38,12 @@ ERROR = "error"
 WARNING = "warning"
 NOTE = "note"
 IGNORE = "ignore"
+SEVERITIES = (ERROR, WARNING, NOTE, IGNORE)
 
 RAISE_LIMIT = "Raise the limit with --limit NAME=VALUE if a file of this cost is expected."
+REWRITE = "Make the object again with git itself on the sending side."
+MEND = "Mend it on the sending side."
+LOOK = "Look at it before the commits are used."
 ASK_AGAIN = "Ask the sender to make the file again; nothing in it can be trusted."
 
 
@@ -46,10 +51,11 @@ class Code:
     """One row of the registry.
 
     ``klass`` is the class of an error of this code, ``severity(rules)`` what it amounts to in the
-    rule set.
+    rule set. ``since`` is the version of git since which git has the id, empty for ours. A policy
+    may set the severity where ``free``: there the verifier can go on without loss.
     """
 
-    __slots__ = ("_candidate", "_git", "klass", "meaning", "name", "remedy")
+    __slots__ = ("_candidate", "_git", "free", "klass", "meaning", "name", "remedy", "since")
 
     def __init__(
         self,
@@ -60,11 +66,15 @@ class Code:
         *,
         candidate: str = ERROR,
         git: str = ERROR,
+        since: str = "",
+        free: bool = False,
     ) -> None:
         self.name = name
         self.klass = klass
         self.meaning = meaning
         self.remedy = remedy
+        self.since = since
+        self.free = free
         self._candidate = candidate
         self._git = git
 
@@ -79,6 +89,45 @@ class Code:
 BY_NAME: dict[str, Code] = {}
 
 
+def register(code: Code) -> Code:
+    """Put a code into the registry."""
+    BY_NAME[code.name] = code
+    return code
+
+
+def fsck(
+    name: str,
+    meaning: str,
+    *,
+    since: str = "2.10",
+    klass: int = CORRUPT,
+    candidate: str = ERROR,
+    git: str = ERROR,
+    remedy: str = "",
+    free: bool = True,
+) -> Code:
+    """Register a message id of git's fsck; ``since`` 2.10 stands for that version or an earlier."""
+    remedy = remedy or (REWRITE if klass == CORRUPT else MEND)
+    return register(
+        Code(name, klass, meaning, remedy, candidate=candidate, git=git, since=since, free=free)
+    )
+
+
+def ours(
+    name: str,
+    meaning: str,
+    remedy: str = "",
+    *,
+    klass: int = CORRUPT,
+    candidate: str = ERROR,
+    git: str = IGNORE,
+    free: bool = True,
+) -> Code:
+    """Register a code of ours for what is found in objects."""
+    remedy = remedy or (REWRITE if klass == CORRUPT else MEND)
+    return register(Code(name, klass, meaning, remedy, candidate=candidate, git=git, free=free))
+
+
 def _code(
     name: str,
     klass: int,
@@ -87,10 +136,9 @@ def _code(
     *,
     candidate: str = ERROR,
     git: str = ERROR,
+    free: bool = False,
 ) -> Code:
-    code = Code(name, klass, meaning, remedy, candidate=candidate, git=git)
-    BY_NAME[name] = code
-    return code
+    return register(Code(name, klass, meaning, remedy, candidate=candidate, git=git, free=free))
 
 
 # Pack container
@@ -136,12 +184,14 @@ EMPTY_PACK = _code(
     "None is needed; git accepts it too.",
     candidate=NOTE,
     git=NOTE,
+    free=True,
 )
 DUPLICATE_OBJECT = _code(
     "duplicateObject",
     CORRUPT,
     "The same object comes twice in one pack.",
     "Repack on the sending side (git repack -ad) and hand over again.",
+    free=True,
 )
 
 # Entry headers and deflate streams
@@ -155,6 +205,7 @@ NON_CANONICAL_VARINT = _code(
     "None is needed.",
     candidate=NOTE,
     git=IGNORE,
+    free=True,
 )
 UNKNOWN_ENTRY_TYPE = _code(
     "unknownEntryType", CORRUPT, "An entry has type 0 or 5, which git does not define."
@@ -216,77 +267,14 @@ MISSING_DELTA_BASE = _code(
     "missingDeltaBase",
     INCOMPLETE,
     "Deltas rest on an object that is nowhere: a thin pack without its base, or a cycle of deltas.",
-    "Ask for a bundle of the whole branch (git bundle create x.bundle BRANCH), which is never "
-    "thin; a caller of the library can supply the base.",
+    "Give the base with --base-pack, or ask for a bundle of the whole branch (git bundle create "
+    "x.bundle BRANCH), which is never thin.",
 )
 CORRUPT_BASE_OBJECT = _code(
     "corruptBaseObject",
     ENVIRONMENT,
-    "The object that the trusted side gave as a delta base does not hash to its id.",
-    "Run git fsck on the repository the base was read from.",
-)
-
-# Object grammar, as far as links need it; git's fsck message ids
-MISSING_TREE = _code("missingTree", CORRUPT, "A commit does not begin with a tree line.")
-BAD_TREE_SHA1 = _code("badTreeSha1", CORRUPT, "The id in a commit's tree line is malformed.")
-BAD_PARENT_SHA1 = _code("badParentSha1", CORRUPT, "The id in a commit's parent line is malformed.")
-BAD_TREE = _code("badTree", CORRUPT, "A tree cannot be taken apart into entries.")
-TAG_MISSING_OBJECT = _code("missingObject", CORRUPT, "A tag does not begin with an object line.")
-BAD_OBJECT_SHA1 = _code("badObjectSha1", CORRUPT, "The id in a tag's object line is malformed.")
-MISSING_TYPE_ENTRY = _code(
-    "missingTypeEntry", CORRUPT, "A tag has no type line after its object line."
-)
-MISSING_TYPE = _code("missingType", CORRUPT, "A tag's type line does not end.")
-BAD_TYPE = _code("badType", CORRUPT, "A tag's type is not one of git's four.")
-
-# Links
-ABSENT_OBJECT = _code(
-    "absentObject",
-    INCOMPLETE,
-    "A commit, tree or tag names an object that neither the pack nor a prerequisite supplies; git "
-    "says: did not receive expected object.",
-    "Hand over a complete pack, or a bundle that names its prerequisites.",
-)
-LINK_KIND_MISMATCH = _code(
-    "linkKindMismatch",
-    CORRUPT,
-    "An object is linked to as another kind than it has, for example a blob as a tree.",
-)
-MISSING_PREREQUISITE = _code(
-    "missingPrerequisite",
-    INCOMPLETE,
-    "The bundle builds on a commit that the trusted side does not have.",
-    "Fetch the commit that is named, or ask for a bundle that does not need it.",
-)
-UNCHECKED_LINKS = _code(
-    "uncheckedLinks",
-    INCOMPLETE,
-    "Links leave the file for the prerequisites' objects; without a list of known objects they "
-    "cannot be checked.",
-    "The command line cannot check them; a caller of the library can tell what is known.",
-    candidate=NOTE,
-    git=NOTE,
-)
-LINKS_NOT_CHECKED = _code(
-    "linksNotChecked",
-    INCOMPLETE,
-    "Links were not checked for completeness, since objects are lost to other findings.",
-    "See the other findings.",
-    candidate=NOTE,
-    git=NOTE,
-)
-MISSING_TIP = _code(
-    "missingTip",
-    INCOMPLETE,
-    "A ref of the bundle, or a tip that was asked for, names an object that neither the pack nor "
-    "a prerequisite supplies.",
-    "Make the bundle again from the repository that has the object.",
-)
-BRANCH_NOT_COMMIT = _code(
-    "branchNotCommit",
-    POLICY,
-    "A ref under refs/heads/ names an object that is not a commit.",
-    "Put the object under a tag, or make the branch name a commit.",
+    "The object that the trusted side gave does not hash to its id, or a base pack is damaged.",
+    "Run git fsck on the repository that it was read from.",
 )
 
 # Bundle header
@@ -300,6 +288,7 @@ BUNDLE_LINE_ENDING = _code(
     CORRUPT,
     "A line of the bundle header ends in a carriage return or a space, which git strips silently.",
     git=IGNORE,
+    free=True,
 )
 BUNDLE_MISSING_PACK = _code(
     "bundleMissingPack",
@@ -322,18 +311,21 @@ REPEATED_CAPABILITY = _code(
     CORRUPT,
     "A capability comes twice. git lets the last one win, other readers may take the first.",
     git=IGNORE,
+    free=True,
 )
 MISPLACED_CAPABILITY = _code(
     "misplacedCapability",
     CORRUPT,
     "A capability comes after a prerequisite or a reference.",
     git=IGNORE,
+    free=True,
 )
 MISPLACED_PREREQUISITE = _code(
     "misplacedPrerequisite",
     CORRUPT,
     "A prerequisite comes after a reference.",
     git=IGNORE,
+    free=True,
 )
 UNKNOWN_OBJECT_FORMAT = _code(
     "unknownObjectFormat",
@@ -358,12 +350,14 @@ FILTERED_BUNDLE = _code(
     "Objects that are absent are still reported; ask for a bundle without a filter.",
     candidate=NOTE,
     git=NOTE,
+    free=True,
 )
 BAD_REF_NAME = _code(
     "badRefName",
     CORRUPT,
     "A ref name breaks the rules of git check-ref-format.",
     git=IGNORE,
+    free=True,
 )
 DASH_REF_NAME = _code(
     "dashRefName",
@@ -372,6 +366,7 @@ DASH_REF_NAME = _code(
     "shape).",
     "Rename the ref on the sending side.",
     git=IGNORE,
+    free=True,
 )
 REPLACE_REF = _code(
     "replaceRef",
@@ -380,6 +375,7 @@ REPLACE_REF = _code(
     "that are named.",
     "Leave these refs out of the bundle.",
     git=IGNORE,
+    free=True,
 )
 CONFLICTING_REF = _code(
     "conflictingRef",
@@ -394,6 +390,7 @@ DUPLICATE_REF = _code(
     "None is needed.",
     candidate=NOTE,
     git=IGNORE,
+    free=True,
 )
 
 # Limits
@@ -500,5 +497,5 @@ CANNOT_READ = _code(
     "cannotRead",
     ENVIRONMENT,
     "The input cannot be read, or is not a regular file.",
-    "Check the name and the permissions.",
+    "Check the name, the permissions, and for standard input the room in the temporary folder.",
 )

@@ -1,12 +1,16 @@
-"""Looking into each object once its content is known: what it links to, and what it costs."""
+"""Looking into each object once its content is known: its grammar, its links, what it costs."""
 
 from __future__ import annotations
 
-from packparse import codes
+from packparse import checks, codes, pathcodes
 from packparse.delta import changed_ranges
 from packparse.entry import BLOB, COMMIT, TREE
 from packparse.errors import PackError
-from packparse.objects import commit, tag, tree
+from packparse.escape import shorten
+from packparse.objects import commit, lfs, tag
+from packparse.objects.tree import TreeReader, patched_links
+from packparse.oddity import Oddity
+from packparse.special import SpecialIds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +18,9 @@ if TYPE_CHECKING:
     from packparse.graph import LinkTable
     from packparse.limits import Limits
     from packparse.objects.tree import TreeLinks
+    from packparse.places import Places
+    from packparse.policy import Policy
+    from packparse.suspects import Suspects
     from packparse.table import EntryTable
 
     # How a tree was made: the content and the links of the tree it rests on, the delta, and where
@@ -27,19 +34,37 @@ _SMALL_TREE = 1 << 10
 
 
 class Examiner:
-    """Takes the links out of commits, trees and tags into ``links``.
+    """Checks commits, trees, tags and pointers of LFS, and takes the links out into ``links``.
 
-    A malformed object is a finding at its entry, and its links are lost. Raises PackError only for
-    the limit on all links together, past which memory is no longer bounded.
+    A malformed object is a finding at its entry, and its links are lost: ``lost`` counts them. What
+    has to be looked at once all objects are known is kept: ``special`` the ids of links and special
+    files, ``submodules`` the ids of trees with submodules; ``places`` is asked for the paths of
+    findings, ``suspects`` whether the base has the same. Raises PackError only for the limit on all
+    links together, past which memory is no longer bounded.
     """
 
     def __init__(
-        self, table: EntryTable, links: LinkTable, limits: Limits, findings: Findings
+        self,
+        table: EntryTable,
+        links: LinkTable,
+        limits: Limits,
+        findings: Findings,
+        places: Places,
+        suspects: Suspects,
+        *,
+        policy: Policy,
     ) -> None:
+        self.lost = 0
+        self.special = SpecialIds(table.width)
+        self.reader = TreeReader(table.width, limits)
+        self.submodules: set[bytes] = set()
         self._table = table
         self._links = links
         self._limits = limits
         self._findings = findings
+        self._places = places
+        self._suspects = suspects
+        self._policy = policy
         self._commits = 0
 
     def __call__(
@@ -55,49 +80,94 @@ class Examiner:
                 return self._tree(number, content, patch)
             if kind == COMMIT:
                 self._commit(number, content)
+            elif kind == BLOB:
+                self._blob(number, content)
             else:
-                target_kind, target = tag.link(content, self._table.width)
-                self._links.add(target_kind, number, target)
+                self._tag(number, content)
             self._check_total()
         except PackError as error:
             error.at(self._table.offsets[number], self._table.oid(number))
             if error.code is codes.TOO_MANY_LINKS:
                 raise
+            self.lost += 1
             self._findings.add_error(error)
         return None
 
     def tree_links(self, content: bytes | bytearray) -> TreeLinks | None:
         """The links of a tree that was looked into before; None if it is malformed."""
         try:
-            return tree.links(content, self._table.width, self._limits)
+            return self.reader.read(content)
         except PackError:
             return None
 
+    def _blob(self, number: int, content: bytes | bytearray) -> None:
+        # Not before its length is known: it would be copied.
+        pointer = lfs.pointer(bytes(content)) if len(content) < lfs.LONGEST else None
+        if pointer is not None:
+            oid, size = pointer
+            message = f"a pointer to {size} bytes of Git LFS, {oid}"
+            self._find(Oddity(pathcodes.LFS_POINTER, oid.encode(), message), number, BLOB)
+
     def _commit(self, number: int, content: bytes | bytearray) -> None:
-        root, parents = commit.links(content, self._table.width, self._limits)
+        width = self._table.width
+        root, parents = commit.links(content, width, self._limits)
         self._links.add(TREE, number, root)
         self._links.add(COMMIT, number, parents)
         self._commits += 1
         if self._commits == self._limits.commits + 1:
             raise self._limits.passed("commits", self._commits, "the pack has at least")
+        self._check_length(content)
+        for oddity in commit.oddities(content, width):
+            self._find(oddity, number, COMMIT)
+        if self._policy.authors or self._policy.committers:
+            self._check_identities(number, content)
+
+    def _check_identities(self, number: int, content: bytes | bytearray) -> None:
+        author, committer = commit.identities(content)
+        for who, name, allowed in (
+            (b"author", author, self._policy.allows_author(author)),
+            (b"committer", committer, self._policy.allows_committer(committer)),
+        ):
+            if not allowed:
+                message = f"the policy does not allow the {who.decode()} {shorten(name)}"
+                self._find(Oddity(checks.IDENTITY_NOT_ALLOWED, who, message), number, COMMIT)
+
+    def _tag(self, number: int, content: bytes | bytearray) -> None:
+        width = self._table.width
+        kind, target = tag.link(content, width)
+        self._links.add(kind, number, target)
+        self._check_length(content)
+        for oddity in tag.oddities(content, width):
+            self._find(oddity, number, 0)
+
+    def _check_length(self, content: bytes | bytearray) -> None:
+        if len(content) > self._limits.message_bytes:
+            raise self._limits.passed("message_bytes", len(content), "headers and message have")
 
     def _tree(self, number: int, content: bytes | bytearray, patch: Patch | None) -> TreeLinks:
         width = self._table.width
         patched = None
-        if patch is not None and _is_edit(patch, content):
+        if patch is not None and self._is_edit(patch, content):
             base, before, delta, start = patch
             ranges = changed_ranges(delta, start)
-            patched = tree.patched_links(before, base, content, ranges, width)
+            patched = patched_links(before, base, content, ranges, width)
         if patched is None:
-            links = tree.links(content, width, self._limits)
+            links = self.reader.read(content)
             self._links.add(TREE, number, links.trees)
             self._links.add(BLOB, number, links.blobs)
+            for oddity in links.oddities:
+                self._find(oddity, number, TREE)
         else:
             links, new_trees, new_blobs = patched
             self._links.add(TREE, number, links.trees, new_trees)
             self._links.add(BLOB, number, links.blobs, new_blobs)
+        for flags, oid in links.special:
+            self.special.add(flags, oid)
         # Submodules take no memory here, but the time of an entry.
-        self._links.total += links.entries - (len(links.trees) + len(links.blobs)) // width
+        modules = links.entries - (len(links.trees) + len(links.blobs)) // width
+        if modules:
+            self.submodules.add(self._table.oid(number))
+        self._links.total += modules
         self._check_total()
         return links
 
@@ -105,8 +175,27 @@ class Examiner:
         if self._links.total > self._limits.links:
             raise self._limits.passed("links", self._links.total, "the objects so far name")
 
+    def _is_edit(self, patch: Patch, content: bytes | bytearray) -> bool:
+        """Whether a tree may differ from its base in ids alone, by a delta worth going through.
 
-def _is_edit(patch: Patch, content: bytes | bytearray) -> bool:
-    """Whether a tree may differ from its base in ids alone, by a delta worth going through."""
-    base, _links, delta, _start = patch
-    return len(base) == len(content) > _SMALL_TREE and len(delta) << 1 < len(content)
+        Not where the base has errors: each tree that shares them is a finding of its own.
+        """
+        base, links, delta, _start = patch
+        if not len(base) == len(content) > _SMALL_TREE or len(delta) << 1 >= len(content):
+            return False
+        return not any(self._findings.raises(oddity.code) for oddity in links.oddities)
+
+    def _find(self, oddity: Oddity, number: int, kind: int) -> None:
+        offset, oid = self._table.offsets[number], self._table.oid(number)
+        finding = self._findings.add(
+            oddity.code, oddity.message, offset=offset, oid=oid, detail=oddity.detail,
+            limit=oddity.limit,
+        )  # fmt: skip
+        if finding is None or kind not in (TREE, BLOB):
+            return
+        if kind == TREE:
+            self._suspects.add(oid, 0, finding)
+        if finding.oid != oid:
+            return  # one of this kind was found before, and has its place
+        name = b"" if kind == BLOB else oddity.detail.partition(b"\0")[0]
+        self._places.want(finding, kind, oid, name=name)

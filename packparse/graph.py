@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from itertools import compress
 
 from packparse.entry import BLOB, COMMIT, TAG, TREE
-from packparse.table import split_ids
+from packparse.table import NO_ENTRY, split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LinkColumn", "LinkTable"]
+__all__ = ["BATCH", "LinkColumn", "LinkTable"]
+
+# Ids that are Python objects at one time, about 12 MiB of them; in large packs an eighth of the
+# objects, so that the passes over the table stay in proportion to the links.
+BATCH = 1 << 17
 
 # Ids that are Python objects at one time in a search.
 _PIECE = 1 << 13
@@ -75,16 +80,39 @@ class LinkColumn:
                 row += 1
         yield memoryview(self.exchanged)
 
-    def sources_of(self, oid: bytes) -> Iterator[int]:
-        """The entries that link to ``oid``, in the order they were added."""
+    def batches(self, most: int) -> Iterator[set[bytes]]:
+        """All targets of the column, each batch a set of about ``most``; one may be in several."""
+        batch: set[bytes] = set()
+        for view in self.distinct_runs():
+            for at in range(0, len(view), _PIECE * self.width):
+                batch.update(split_ids(view[at : at + _PIECE * self.width], self.width))
+                if len(batch) >= most:
+                    yield batch
+                    batch = set()
+        yield batch
+
+    def links_to(self, wanted: set[bytes]) -> Iterator[tuple[int, bytes]]:
+        """All links to one of ``wanted``, as (entry, target), in the order they were added."""
         # Not bytes.find: ids can be made so that it hits between two of them again and again.
         view = memoryview(self.ids)
         for first in range(0, len(self), _PIECE):
             piece = split_ids(view[first * self.width : (first + _PIECE) * self.width], self.width)
-            at = -1
-            for _ in range(piece.count(oid)):
-                at = piece.index(oid, at + 1)
-                yield self.sources[bisect_right(self.ends, first + at)]
+            hits = wanted.intersection(piece)
+            if hits:
+                for at in compress(range(len(piece)), map(hits.__contains__, piece)):
+                    yield self.sources[bisect_right(self.ends, first + at)], piece[at]
+
+    def rows(self, size: int) -> array[int]:
+        """For each of ``size`` entries the number of its row, or NO_ENTRY."""
+        numbers = array("I", [NO_ENTRY]) * size
+        for row, source in enumerate(self.sources):
+            numbers[source] = row
+        return numbers
+
+    def row(self, number: int) -> memoryview:
+        """The packed targets of one row."""
+        first = self.ends[number - 1] if number else 0
+        return memoryview(self.ids)[first * self.width : self.ends[number] * self.width]
 
 
 class LinkTable:

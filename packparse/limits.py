@@ -9,7 +9,7 @@ used, and so does the bound of a padded stream, which is a rule and no cost.
 
 from __future__ import annotations
 
-from packparse import codes
+from packparse import checks, codes
 from packparse.errors import MisuseError, PackError
 from packparse.findings import LimitSeen
 
@@ -112,6 +112,39 @@ _TABLE = (
         "many.",
     ),
     LimitSpec(
+        "tree_depth", 128, 4_096, "folders", checks.TREE_TOO_DEEP,
+        "Folders in folders. git's own walkers stop at 2,048, and a tree of 50,000 passes its "
+        "fsck.",
+    ),
+    LimitSpec(
+        "files", 1_000_000, 100_000_000, "files", checks.TOO_MANY_FILES,
+        "Files and folders of one commit's tree as checked out, counted without expanding it: a "
+        "pack of 971 bytes can hold 10,000,000,000 (CVE-2017-15298).",
+    ),
+    LimitSpec(
+        "expanded_bytes", 16 * _G, 16_384 * _G, "bytes", checks.EXPANDED_TOO_LARGE,
+        "Bytes of all files of one commit's tree as checked out, counted without expanding it.",
+    ),
+    LimitSpec(
+        "name_bytes", 255, 65_535, "bytes", checks.NAME_TOO_LONG,
+        "One name in a tree. No usual file system takes more than 255 bytes; longer ones were "
+        "truncated to .git by readers (CVE-2026-111760 shape).",
+    ),
+    LimitSpec(
+        "path_bytes", 4_096, 1 * _M, "bytes", checks.PATH_TOO_LONG,
+        "A path from the root of the tree. PATH_MAX of Linux; longer ones overflowed numbers "
+        "(CVE-2016-2315 shape).",
+    ),
+    LimitSpec(
+        "message_bytes", 1 * _M, 64 * _M, "bytes", checks.MESSAGE_TOO_LONG,
+        "One commit or tag, headers and message. Messages are read by people and by log "
+        "formatters (CVE-2022-41903 shape).",
+    ),
+    LimitSpec(
+        "special_bytes", 1 * _M, 100 * _M, "bytes", checks.SPECIAL_FILE_TOO_LARGE,
+        "One .gitmodules or .gitattributes, which are read whole.",
+    ),
+    LimitSpec(
         "bundle_header_bytes", 64 * _K, 64 * _M, "bytes", codes.BUNDLE_HEADER_TOO_LARGE,
         "A candidate's header is one ref and one prerequisite. git reads header lines of 50 MB.",
     ),
@@ -152,6 +185,13 @@ class Limits:
     parents: int
     tree_entries: int
     links: int
+    tree_depth: int
+    files: int
+    expanded_bytes: int
+    name_bytes: int
+    path_bytes: int
+    message_bytes: int
+    special_bytes: int
     bundle_header_bytes: int
     bundle_line_bytes: int
     refs: int

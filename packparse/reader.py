@@ -66,6 +66,10 @@ class EntryReader:
         head, _size, pos = self._head(number)
         return head[pos - self._table.width : pos]
 
+    def offset(self, number: int) -> int:
+        """Where an entry begins in the file."""
+        return self._table.offsets[number]
+
     def size(self, number: int) -> int:
         """The size that an entry declares."""
         return self._head(number)[1]
@@ -129,6 +133,14 @@ class ObjectReader:
         self._entries = EntryReader(table, read_at)
         self._bases = table.bases
         self._outside = outside
+
+    def lost(self, number: int) -> PackError:
+        """The refusal for an object whose base was there once, and cannot be had again."""
+        return PackError(
+            codes.CORRUPT_BASE_OBJECT,
+            "the trusted side gave the base of this object once and does not give it again",
+            offset=self._entries.offset(number),
+        )
 
     def read(self, number: int) -> bytes | bytearray | None:
         """The content of an entry's object; None where a base cannot be had."""

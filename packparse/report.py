@@ -6,6 +6,7 @@ from packparse.codes import CORRUPT, ENVIRONMENT, INCOMPLETE, LIMIT, POLICY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from packparse.changes import Changes
     from packparse.findings import Findings
     from packparse.limits import Limits
 
@@ -28,12 +29,14 @@ class Report:
 
     ``tips`` and ``prerequisites`` are those of a bundle's header (or those asked for): raw names
     to raw ids, and raw ids. ``sha256`` is that of the whole input, None when it was refused before
-    all of it was read. ``peak_rss_bytes`` and ``seconds`` are for whoever can measure them.
+    all of it was read. ``changes`` are those from the bases to the tips, where there are bases.
+    ``peak_rss_bytes`` and ``seconds`` are for whoever can measure them.
     """
 
     def __init__(self, name: str, rules: str, limits: Limits, findings: Findings) -> None:
         self.name = name
         self.rules = rules
+        self.policy = "candidate"
         self.limits = limits
         self.findings = findings
         self.kind: str | None = None
@@ -51,6 +54,7 @@ class Report:
         self.peak_rss_bytes: int | None = None
         self.tips: dict[bytes, bytes] = {}
         self.prerequisites: list[bytes] = []
+        self.changes: Changes | None = None
 
     @property
     def klass(self) -> int:

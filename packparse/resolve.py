@@ -15,8 +15,10 @@ from __future__ import annotations
 from packparse import codes
 from packparse.chains import Chains
 from packparse.delta import read_sizes, rebuild
-from packparse.entry import BLOB, KIND_NAMES, TREE, object_prefix
-from packparse.errors import MisuseError, PackError
+from packparse.entry import BLOB, TREE
+from packparse.errors import PackError
+from packparse.objects.lfs import VERSION
+from packparse.outside import checked_object, object_id
 from packparse.reader import EntryReader
 from packparse.table import NO_ENTRY, OUTSIDE
 
@@ -27,13 +29,10 @@ if TYPE_CHECKING:
     from packparse.examine import Examiner
     from packparse.findings import Findings
     from packparse.limits import Limits
-    from packparse.objectformat import ObjectFormat
     from packparse.objects.tree import TreeLinks
+    from packparse.outside import BaseReader
     from packparse.reader import ReadAt
     from packparse.table import EntryTable
-
-    # raw id -> (kind, content) of an object of the trusted side, or None.
-    BaseReader = Callable[[bytes], tuple[int, bytes] | None]
 
 __all__ = ["CACHE_BUDGET", "DeltaStore", "Resolver"]
 
@@ -41,8 +40,6 @@ __all__ = ["CACHE_BUDGET", "DeltaStore", "Resolver"]
 CACHE_BUDGET = 32 << 20
 
 _LISTED = 20
-# Below this, hashing a joined copy is quicker than hashing in two steps.
-_SMALL = 16 << 10
 # Findings on one delta that end the whole run.
 _FATAL = frozenset(
     (
@@ -128,6 +125,7 @@ class Resolver:
         self.rebuilt_bytes = 0
         self.copied_bytes = 0
         self.broken = 0
+        self.on_progress: Callable[[str, int, int | None], None] | None = None
         self._table = table
         self._format = table.object_format
         self._limits = limits
@@ -151,6 +149,9 @@ class Resolver:
             # Deltas come in with the family of their base.
             if table.bases[number] == NO_ENTRY and table.is_resolved(number):
                 self._try_family(number)
+                if self.on_progress is not None:
+                    done = table.deltas - table.unresolved
+                    self.on_progress("rebuilding", done, table.deltas)
         if table.unresolved:
             self._serve_from_outside()
         if table.unresolved and not self.broken:
@@ -201,11 +202,11 @@ class Resolver:
             return
         content, delta, start = rebuilt
         oid = object_id(self._format, kind, content)
-        self._table.resolve(kid, kind, oid, step.entry)
+        self._table.resolve(kid, kind, oid, step.entry, len(content))
         links = None
         if step.links is not None:
             links = self._examine(kid, kind, content, (base, step.links, delta, start))
-        elif kind != BLOB:
+        elif kind != BLOB or content.startswith(VERSION):
             links = self._examine(kid, kind, content)
         below = self._chains.first_kid(kid, oid)
         if below != NO_ENTRY:
@@ -348,13 +349,7 @@ class Resolver:
 
     def _from_outside(self, oid: bytes) -> tuple[int, bytes] | None:
         given = self._read_base(oid) if self._read_base is not None else None
-        if given is not None and not _is_object(given):
-            message = "read_base: the answer is None, or a kind from 1 to 4 and bytes"
-            raise MisuseError(message)
-        if given is not None and object_id(self._format, *given) != oid:
-            message = "the trusted side's object does not hash to its id"
-            raise PackError(codes.CORRUPT_BASE_OBJECT, message, oid=oid)
-        return given
+        return None if given is None else checked_object(self._format, oid, given)
 
     def _report_missing(self) -> None:
         offsets = self._table.offsets
@@ -367,23 +362,3 @@ class Resolver:
             )
             offset = offsets[numbers[0]]
             self._findings.add(codes.MISSING_DELTA_BASE, message, offset=offset, oid=oid)
-
-
-def _is_object(given: object) -> bool:
-    return (
-        isinstance(given, tuple)
-        and len(given) == 2
-        and type(given[0]) is int
-        and given[0] in KIND_NAMES
-        and isinstance(given[1], bytes | bytearray)
-    )
-
-
-def object_id(object_format: ObjectFormat, kind: int, content: bytes | bytearray) -> bytes:
-    """The raw id of an object of ``kind``."""
-    prefix = object_prefix(kind, len(content))
-    if len(content) < _SMALL:
-        return object_format.new(prefix + content).digest()
-    name = object_format.new(prefix)
-    name.update(content)
-    return name.digest()

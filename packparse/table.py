@@ -1,4 +1,4 @@
-"""The entries of a pack in memory: compact arrays, about 50 bytes an entry with a SHA-1 id.
+"""The entries of a pack in memory: compact arrays, about 55 bytes an entry with a SHA-1 id.
 
 A Python object for each entry would take ten times that, and a set of a million ids alone takes
 93 MiB. So every column is one array, and an entry is its number in the order of the pack.
@@ -24,6 +24,9 @@ __all__ = ["NO_ENTRY", "OUTSIDE", "EntryTable", "IdIndex", "split_ids"]
 # In a column of entry numbers: no entry, and an object that is not in the pack.
 NO_ENTRY = 0xFFFF_FFFF
 OUTSIDE = 0xFFFF_FFFE
+_PIECE = 1 << 13
+# What a column of sizes can hold.
+_LARGEST = 0xFFFF_FFFF
 
 
 def split_ids(packed: bytes | bytearray | memoryview, width: int) -> tuple[bytes, ...]:
@@ -35,7 +38,8 @@ class EntryTable:
     """All entries of one pack in the order of their offsets.
 
     Columns: ``offsets`` in the file · ``kinds``: the entry's own kind until a delta is rebuilt,
-    then the kind of the object · ``crcs`` of the entry's bytes · ``ids`` packed, zeros until known
+    then the kind of the object · ``sizes`` in bytes of an object once it is known, at most 32 bits
+    of it · ``crcs`` of the entry's bytes · ``ids`` packed, zeros until known
     · ``bases``: the number of a delta's base, or OUTSIDE; for a reference delta that is not
     resolved its number in ``waiting``, which holds the ids of these bases, packed.
     """
@@ -45,6 +49,7 @@ class EntryTable:
         self.width = object_format.width
         self.offsets = array("Q")
         self.kinds = bytearray()
+        self.sizes = array("I")
         self.crcs = array("I")
         self.ids = bytearray()
         self.bases = array("I")
@@ -65,9 +70,12 @@ class EntryTable:
         if not entries:
             return []
         first = len(self)
-        offsets, ends, kinds, _sizes, crcs, oids, bases, _data = zip(*entries, strict=True)
+        offsets, ends, kinds, sizes, crcs, oids, bases, _data = zip(*entries, strict=True)
         self.offsets.extend(offsets)
         self.kinds += bytes(kinds)
+        if max(sizes) > _LARGEST:
+            sizes = tuple(min(size, _LARGEST) for size in sizes)
+        self.sizes.extend(sizes)
         self.crcs.extend(crcs)
         no_id = self._no_id
         self.ids += b"".join([oid or no_id for oid in oids])
@@ -95,9 +103,10 @@ class EntryTable:
         found = bisect_left(self.offsets, base, 0, number)
         return found if found < number and self.offsets[found] == base else NO_ENTRY
 
-    def resolve(self, number: int, kind: int, oid: bytes, base: int) -> None:
+    def resolve(self, number: int, kind: int, oid: bytes, base: int, size: int) -> None:
         """Say what the delta ``number`` turned out to be, and on which entry it rests."""
         self.kinds[number] = kind
+        self.sizes[number] = min(size, _LARGEST)
         self.bases[number] = base
         self.ids[number * self.width : (number + 1) * self.width] = oid
         self.unresolved -= 1
@@ -121,6 +130,14 @@ class EntryTable:
         after = number + 1
         end = self.offsets[after] if after < len(self.offsets) else self.end
         return offset, end - offset
+
+    def pieces(self) -> Iterator[tuple[tuple[bytes, ...], bytearray]]:
+        """The ids and kinds of all entries, a batch at a time."""
+        width = self.width
+        view = memoryview(self.ids)
+        for at in range(0, len(self), _PIECE):
+            ids = split_ids(view[at * width : (at + _PIECE) * width], width)
+            yield ids, self.kinds[at : at + _PIECE]
 
     def count(self, kind: int) -> int:
         """How many entries have this kind."""

@@ -3,47 +3,47 @@
     1  the size of the file, before anything is read
     2  a bundle's header, where there is one
     3  the pack's header, and its count against the limit
-    4  every entry: header, declared size, deflate stream; ids and links of whole objects
+    4  every entry: header, declared size, deflate stream; ids, grammar and links of whole objects
     5  the end of the pack: checksum, nothing after it, count
-    6  every delta: rebuilt, with its id and its links
+    6  every delta: rebuilt, with its id, grammar and links
     7  no object twice
     8  the target of every link is there, with the kind it should have
     9  every tip is there, and branches are commits
+    10 special files and the targets of symbolic links
+    11 the range from base to tip: descent, and nothing in the pack but what it reaches
+    12 submodules beside .gitmodules; what a checkout would take: files, bytes, depth, paths
+    13 what changed from the base: paths by policy, and what is inherited
+    14 every finding gets its path
 
-Sans-IO: bytes are fed in, and the second look of step 6 reads through the caller's ``read_at``.
-Steps 8 and 9 are left out where objects are lost to an earlier finding, since what they could say
-would follow from it.
+Sans-IO: bytes are fed in, and later looks read through the caller's ``read_at``. Steps 8 to 13 are
+left out where objects are lost to an earlier finding, since what they could say would follow from
+it; judge.py has them.
 """
 
 from __future__ import annotations
 
 import hashlib
 
-from packparse import codes
+from packparse import checks, codes
 from packparse.bundle import BundleHeader
-from packparse.connectivity import check_links, checked_kind
-from packparse.entry import BLOB, COMMIT, KIND_NAMES, Entry
+from packparse.entry import BLOB, Entry
 from packparse.errors import MisuseError, PackError
-from packparse.escape import shorten
-from packparse.examine import Examiner
-from packparse.findings import Findings
-from packparse.graph import LinkTable
+from packparse.inspection import Inspection
 from packparse.limits import Limits
-from packparse.locate import Locator
-from packparse.objectformat import SHA1, ObjectFormat
+from packparse.objects.lfs import VERSION
+from packparse.policy import Policy
 from packparse.reader import ObjectReader
-from packparse.report import Report
 from packparse.resolve import CACHE_BUDGET, DeltaStore, Resolver
 from packparse.stream import PackStream
-from packparse.table import EntryTable, IdIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from packparse.connectivity import Known
+    from packparse.objectformat import ObjectFormat
+    from packparse.outside import BaseReader, BaseSize, Known
     from packparse.reader import ReadAt
-    from packparse.resolve import BaseReader
+    from packparse.report import Report
 
 __all__ = ["Options", "Verifier", "verify_bytes"]
 
@@ -55,13 +55,18 @@ _BATCH_BYTES = 64 << 10
 class Options:
     """How to verify.
 
-    ``object_format`` None means: what a bundle says, sha1 for a pack. ``tips`` (names to raw ids)
-    and ``bases`` (raw ids that the other side has) are added to those of a bundle's header.
-    ``known`` tells of objects outside the file; ``read_base`` gives the bases of a thin pack.
-    ``cache_budget`` is in bytes; no verdict depends on it.
+    ``object_format`` None means: what a bundle or the names of loose objects say, sha1 for a pack.
+    ``tips`` (names to raw ids) and ``bases`` (raw ids that the other side has) are added to those
+    of a bundle's header.
+    With both, the file has to be exactly the range between them. ``known`` tells what the producer
+    was given; ``read_base`` gives objects of the other side: the bases of a thin pack, and the
+    trees that the new ones are compared with; ``base_size`` tells their size where that is cheaper.
+    ``policy`` sets severities, and says which paths and
+    identities are allowed; its limits are the caller's to put into ``limits``. ``cache_budget`` is
+    in bytes; no verdict depends on it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all are named, and have a default
         self,
         *,
         rules: str = "candidate",
@@ -71,9 +76,12 @@ class Options:
         bases: frozenset[bytes] = frozenset(),
         known: Known | None = None,
         read_base: BaseReader | None = None,
+        base_size: BaseSize | None = None,
+        policy: Policy | None = None,
         cache_budget: int = CACHE_BUDGET,
     ) -> None:
         self.rules = rules
+        self.policy = Policy() if policy is None else policy
         self.limits = Limits() if limits is None else limits
         self.object_format = object_format
         self.tips = dict(tips or {})
@@ -83,6 +91,7 @@ class Options:
         self.bases = bases
         self.known = known
         self.read_base = read_base
+        self.base_size = base_size
         self.cache_budget = cache_budget
 
 
@@ -93,30 +102,20 @@ def verify_bytes(data: bytes, options: Options | None = None, *, name: str = "-"
     return verifier.finish(lambda offset, length: data[offset : offset + length])
 
 
-class Verifier:
+class Verifier(Inspection):
     """Verifies one file that is fed in pieces; never raises for what the bytes are.
 
-    ``length`` is the length of the file where it is known before reading. ``refused`` tells, at
-    any time, whether going on can only confirm a refusal.
+    ``length`` is the length of the file where it is known before reading.
     """
 
     def __init__(self, options: Options, *, name: str = "-", length: int | None = None) -> None:
-        self.options = options
-        self.refused = False
-        self._limits = options.limits
-        self._findings = Findings(options.rules)
-        self.report = Report(name, options.rules, options.limits, self._findings)
+        super().__init__(options, name)
         self._length = length
         self._fed = 0
         self._digest = hashlib.sha256()
-        self._header: BundleHeader | None = None
         self._stream: PackStream | None = None
-        self._prepare(options.object_format or SHA1)
         self._deltas = DeltaStore(options.cache_budget // 2)
         self._lost = 0
-        # Tips and bases: those asked for, and those of a bundle's header.
-        self._tips = dict(options.tips)
-        self._bases = set(options.bases)
         if length is not None and length > self._limits.pack_bytes:
             self.refuse(self._limits.passed("pack_bytes", length, "the file has"))
 
@@ -133,6 +132,7 @@ class Verifier:
             # What is within the bounds comes first, so that any cut of the input finds the same.
             within = min(room, rest)
             self._route(data if len(data) <= within else data[:within])
+            self._progress("reading", self._fed, self._length)
             if len(data) > rest:
                 raise self._changed()
             if len(data) > room:
@@ -147,21 +147,12 @@ class Verifier:
             try:
                 self._close()
                 self._resolve(read_at)
-                self._check_whole(read_at)
+                objects = ObjectReader(self.table, read_at, self._content_outside)
+                self._check_whole(objects, self.table.unresolved)
             except PackError as error:
                 self.refuse(error)
-        return self._fill_report()
-
-    def _prepare(self, object_format: ObjectFormat) -> None:
-        self._format = object_format
-        self.table = EntryTable(object_format)
-        self._links = LinkTable(object_format.width)
-        self._examine = Examiner(self.table, self._links, self._limits, self._findings)
-
-    def refuse(self, error: PackError) -> None:
-        """End the work on this file with a finding."""
-        self.refused = True
-        self._findings.add_error(error)
+        self._fill_report()
+        return self.report
 
     # Steps 1 to 5
 
@@ -200,8 +191,6 @@ class Verifier:
         if asked is not None and asked is not header.object_format:
             message = f"the bundle is {header.object_format.name}, {asked.name} was asked for"
             raise PackError(codes.OBJECT_FORMAT_MISMATCH, message, offset=0)
-        self._tips = {**header.refs, **self._tips}
-        self._bases |= header.prerequisites.keys()
         stream = self._open_stream(header.object_format, header.length)
         self._scan(stream, rest)
 
@@ -232,9 +221,12 @@ class Verifier:
         first = len(self.table)
         lost = self.table.extend(batch)
         for number, entry in enumerate(batch, first):
-            if entry.data is None or entry.kind == BLOB:
+            if entry.data is None:
                 continue
-            if entry.base is None:
+            if entry.kind == BLOB:
+                if entry.data.startswith(VERSION):
+                    self._examine(number, BLOB, entry.data)
+            elif entry.base is None:
                 self._examine(number, entry.kind, entry.data)
             elif number not in lost:
                 self._deltas.offer(number, entry.data)
@@ -264,7 +256,7 @@ class Verifier:
         message = f"the file had {self._length} bytes when it was opened, and now has {now}"
         return PackError(codes.INPUT_CHANGED, message)
 
-    # Steps 6 to 9
+    # Steps 6 to 14
 
     def _resolve(self, read_at: ReadAt) -> None:
         if not self.table.unresolved:
@@ -276,10 +268,11 @@ class Verifier:
             read_at,
             self._examine,
             deltas=self._deltas,
-            read_base=self.options.read_base,
+            read_base=self._read_base if self._outside.readable else None,
             budget=self.options.cache_budget // 2,
         )
         resolver.broken = self._lost
+        resolver.on_progress = self.on_progress
         try:
             resolver.run()
         finally:
@@ -287,84 +280,25 @@ class Verifier:
             self.report.rebuilt_bytes = resolver.rebuilt_bytes
             self.report.copied_bytes = resolver.copied_bytes
 
-    def _check_whole(self, read_at: ReadAt) -> None:
-        index = IdIndex(self.table.ids, self.table.width)
-        self._check_duplicates(index)
-        if self.table.unresolved:
-            message = f"links were not checked; objects that are not known: {self.table.unresolved}"
-            self._findings.add(codes.LINKS_NOT_CHECKED, message)
-            return
-        self._check_prerequisites()
-        self._check_links(read_at)
-        self._check_tips(index)
+    def _read_base(self, oid: bytes) -> tuple[int, bytes] | None:
+        """A base of deltas from outside; it must be among what the producer was given."""
+        given = self._outside.read(oid)
+        if given is not None and self._outside.listed and self._outside.kind(oid) is None:
+            message = "a delta rests on an object of the repository that was not given"
+            self._findings.add(checks.SMUGGLED_BASE, message, oid=oid)
+        return given
 
-    def _check_duplicates(self, index: IdIndex) -> None:
-        table = self.table
-        for number in index.repeated():
-            if table.is_resolved(number):
-                message = f"the same {KIND_NAMES[table.kinds[number]]} is in the pack already"
-                offset, oid = table.offsets[number], table.oid(number)
-                self._findings.add(codes.DUPLICATE_OBJECT, message, offset=offset, oid=oid)
-
-    def _check_links(self, read_at: ReadAt) -> None:
-        objects = ObjectReader(self.table, read_at, self._read_outside)
-        unchecked = check_links(
-            self.table,
-            self._links,
-            self._findings,
-            known=self._known,
-            open_ended=bool(self._bases) and self.options.known is None,
-            locator=Locator(self.table, self._links, objects),
-        )
-        self.report.unchecked_links = unchecked
-        sent = self._bases - self.options.bases
-        if unchecked or (sent and self.options.known is None):
-            message = (
-                f"prerequisites are the sender's word; other links that leave the file: {unchecked}"
-            )
-            self._findings.add(codes.UNCHECKED_LINKS, message)
-
-    def _known(self, oid: bytes) -> int | None:
-        if oid in self.options.bases:
-            return COMMIT
-        if self.options.known is not None:
-            return checked_kind(self.options.known(oid))
-        return COMMIT if oid in self._bases else None
-
-    def _read_outside(self, oid: bytes) -> bytes | None:
-        given = None if self.options.read_base is None else self.options.read_base(oid)
+    def _content_outside(self, oid: bytes) -> bytes | None:
+        given = self._outside.read(oid)
         return None if given is None else given[1]
 
-    def _check_prerequisites(self) -> None:
-        """The prerequisites of a bundle are the sender's word; the trusted side knows better."""
-        own = self._header.prerequisites if self._header is not None else {}
-        if self.options.known is None:
-            return
-        for oid in own:
-            kind = self._known(oid)
-            if kind not in (0, COMMIT):
-                message = "a prerequisite is no commit that the other side has"
-                self._findings.add(codes.MISSING_PREREQUISITE, message, oid=oid)
-
-    def _check_tips(self, index: IdIndex) -> None:
-        for name, oid in self._tips.items():
-            number = index.first(oid)
-            kind = self._known(oid) if number is None else self.table.kinds[number]
-            if kind is None:
-                message = f"{shorten(name)} names what is neither in the pack nor a prerequisite"
-                self._findings.add(codes.MISSING_TIP, message, oid=oid)
-            elif name.startswith(b"refs/heads/") and kind not in (0, COMMIT):
-                message = f"{shorten(name)} names a {KIND_NAMES[kind]}"
-                self._findings.add(codes.BRANCH_NOT_COMMIT, message, oid=oid)
-
-    def _fill_report(self) -> Report:
+    def _fill_report(self) -> None:
+        super()._fill_report()
         report = self.report
         unread = self._findings.count(codes.CANNOT_READ) > 0
         report.bytes = self._fed if self._length is None and not unread else self._length
         if self._fed == report.bytes:
             report.sha256 = self._digest.hexdigest()
-        report.prerequisites = sorted(self._bases)
-        report.tips = self._tips
         if self._header is not None and self._header.version:
             report.kind, report.object_format = "bundle", self._header.object_format.name
         elif self._stream is not None and self._stream.version:
@@ -373,8 +307,3 @@ class Verifier:
             report.inflated_bytes = self._stream.inflated
             if self._stream.checksum is not None:
                 report.pack_checksum = self._stream.checksum.hex()
-        table = self.table
-        report.counts = {"objects": len(table)}
-        report.counts |= {f"{name}s": table.count(kind) for kind, name in KIND_NAMES.items()}
-        report.counts["deltas"] = table.deltas
-        return report

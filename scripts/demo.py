@@ -1,4 +1,4 @@
-"""The demo: verify a bundle of this repository, then three damaged copies of it.
+"""The demo: verify a bundle of this repository, damaged copies of it, then three candidates.
 
 Everything happens in a temporary folder. Each step shows the command, what it printed and what
 that means. The exit status is 0 only if every step ended as expected.
@@ -39,36 +39,90 @@ data 280
 """ % (b"Hello, pack!\n" * 21 + b"Hello.\n", b"More of it.\n" * 23 + b"Mor\n")
 
 
+# A base, and two branches that somebody made from it.
+_CANDIDATES = b"""\
+commit refs/heads/main
+committer Demo <demo@example.invalid> 1600000000 +0000
+data <<END
+What we had
+END
+M 100644 inline src/app.py
+data <<END
+print("hello")
+END
+
+commit refs/heads/honest
+committer Demo <demo@example.invalid> 1600000060 +0000
+data <<END
+Greet more people
+END
+from refs/heads/main
+M 100644 inline src/app.py
+data <<END
+for _ in "ab": print("hello")
+END
+M 100755 inline run.sh
+data <<END
+#!/bin/sh
+exec python3 src/app.py "$@"
+END
+
+commit refs/heads/link
+committer Demo <demo@example.invalid> 1600000060 +0000
+data <<END
+Add the config
+END
+from refs/heads/main
+M 120000 inline src/config.txt
+data 19
+../../../etc/passwd
+"""
+
+_MAIN_JOB = ("--limits", "history", "--policy", "mirror")
+
+
 class DemoError(Exception):
     """The demo could not be set up; the message says why."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One file to verify, the exit status it must end with, and what that shows."""
+    """One file to verify, the exit status it must end with, and what that shows.
+
+    ``words`` must stand in the report; ``tip`` is set where a range from the base is asked for.
+    """
 
     title: str
     file: str
     expected: int
     shows: str
+    words: str = ""
+    tip: str = ""
 
 
 def main() -> int:
-    """Make the four bundles, verify each, compare exit statuses."""
+    """Make all bundles, verify each, compare exit statuses."""
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     with tempfile.TemporaryDirectory(prefix="packcheck-demo-") as name:
         folder = Path(name)
         try:
             make_bundle(folder)
             steps = make_steps(folder)
+            failed = [
+                step for number, step in enumerate(steps, 1) if not show(number, step, folder)
+            ]
+            base, candidates = make_candidates(folder)
         except DemoError as error:
             print(f"demo: {error}", file=sys.stderr)
             return 2
-        failed = [step for number, step in enumerate(steps, 1) if not show(number, step, folder)]
+        for number, step in enumerate(candidates, len(steps) + 1):
+            if not show(number, step, folder, base):
+                failed.append(step)
+    total = len(steps) + len(candidates)
     if failed:
-        print(f"demo FAILED: {len(failed)} of {len(steps)} steps ended otherwise than expected")
+        print(f"demo FAILED: {len(failed)} of {total} steps ended otherwise than expected")
         return 1
-    print(f"All {len(steps)} steps ended as expected.")
+    print(f"All {total} steps ended as expected.")
     return 0
 
 
@@ -77,7 +131,7 @@ def make_bundle(folder: Path) -> None:
     repository = ROOT
     if reason := _unusable(ROOT):
         print(f"Not a bundle of this repository ({reason}): of a small one made for the demo.\n")
-        repository = _small_repository(folder)
+        repository = _repository(folder / "small.git", _SMALL_REPOSITORY)
     else:
         print("A bundle of this repository, as a stranger might send it:\n")
     print("$ git bundle create demo.bundle --all")
@@ -130,10 +184,75 @@ def make_steps(folder: Path) -> list[Step]:
     ]
 
 
-def show(number: int, step: Step, folder: Path) -> bool:
+def make_candidates(folder: Path) -> tuple[str, list[Step]]:
+    """Write a base for the host, and three bundles made from it; return the base and the steps."""
+    repository = _repository(folder / "candidates.git", _CANDIDATES)
+
+    def ask(*arguments: str, feed: bytes = b"") -> bytes:
+        return _git("-C", str(repository), *arguments, feed=feed)
+
+    base, honest, link = (
+        ask("rev-parse", branch).decode().strip() for branch in ("main", "honest", "link")
+    )
+    print(
+        "Commits that somebody made from a commit of ours, the base. The host says what it gave\n"
+        "away, and holds it ready:\n\n"
+        f"BASE={base}\n"
+        "$ git rev-list --objects --no-object-names $BASE > known.txt\n"
+        "$ echo $BASE | git pack-objects --quiet --revs --stdout > base.pack\n"
+    )
+    given = ask("rev-list", "--objects", "--no-object-names", base)
+    (folder / "known.txt").write_bytes(given)
+    pack = ask("pack-objects", "--quiet", "--revs", "--stdout", feed=f"{base}\n".encode())
+    (folder / "base.pack").write_bytes(pack)
+    for branch in ("honest", "link"):
+        target = str(folder / f"{branch}.bundle")
+        ask("bundle", "create", "--quiet", target, branch, "^main")
+    # The same range as honest.bundle, and one more file that no commit has.
+    brought = ask("rev-list", "--objects", "--no-object-names", honest, f"^{base}")
+    brought += ask("hash-object", "-w", "--stdin", feed=b"What nobody will see in a review.\n")
+    pack = ask("pack-objects", "--quiet", "--stdout", feed=brought)
+    header = f"# v2 git bundle\n-{base}\n{honest} refs/heads/honest\n\n".encode()
+    (folder / "stowaway.bundle").write_bytes(header + pack)
+    return base, [
+        Step(
+            "An honest candidate",
+            "honest.bundle",
+            0,
+            "Accepted: the bundle holds exactly the commits from the base to the tip, and what\n"
+            "they bring. What a reviewer should look at first is listed.",
+            words="new executable: run.sh",
+            tip=honest,
+        ),
+        Step(
+            "A candidate with a symbolic link to a file outside the tree",
+            "link.bundle",
+            3,
+            "Refused by policy, with the path of the link. Native git has no objection.",
+            words="path src/config.txt",
+            tip=link,
+        ),
+        Step(
+            "The honest candidate, and an object that none of its commits reaches",
+            "stowaway.bundle",
+            3,
+            "Refused by policy: what no commit names would lie in the repository unseen.\n"
+            "Native git has no objection here, either.",
+            words="stowawayObject",
+            tip=honest,
+        ),
+    ]
+
+
+def show(number: int, step: Step, folder: Path, base: str = "") -> bool:
     """Run one step and print it; whether it ended as expected."""
-    arguments = ["verify", "--limits", "history", step.file]
-    print(f"--- {number}. {step.title}\n\n$ packcheck {' '.join(arguments)}", flush=True)
+    asked = ["--base", base, "--tip", step.tip, "--known", "known.txt", "--base-pack", "base.pack"]
+    arguments = ["verify", *(asked if step.tip else _MAIN_JOB), step.file]
+    shown = " ".join({base: "$BASE", step.tip: "$TIP"}.get(word, word) for word in arguments)
+    print(f"--- {number}. {step.title}\n")
+    if step.tip:
+        print(f"TIP={step.tip}")
+    print(f"$ packcheck {shown}", flush=True)
     command, env = _packcheck()
     done = subprocess.run(
         [*command, *arguments],
@@ -144,13 +263,15 @@ def show(number: int, step: Step, folder: Path) -> bool:
         stderr=subprocess.STDOUT,
         check=False,
     )
-    print("".join(f"  {line}\n" for line in done.stdout.decode("utf-8", "replace").splitlines()))
-    crashed = b"Traceback (most recent call last)" in done.stdout
-    if done.returncode == step.expected and not crashed:
+    report = done.stdout.decode("utf-8", "replace")
+    print("".join(f"  {line}\n" for line in report.splitlines()))
+    crashed = "Traceback (most recent call last)" in report
+    if done.returncode == step.expected and step.words in report and not crashed:
         print(f"exit {done.returncode}, as expected.\n{step.shows}\n")
         return True
     why = "a crash" if crashed else f"exit {done.returncode}"
-    print(f"{why}, but exit {step.expected} was expected: THIS IS WRONG\n")
+    wanted = f"exit {step.expected}" + (f" and {step.words!r}" if step.words else "")
+    print(f"{why}, but {wanted} was expected: THIS IS WRONG\n")
     return False
 
 
@@ -177,11 +298,11 @@ def _unusable(repository: Path) -> str:
     return "it is a shallow clone" if shallow.strip() == b"true" else ""
 
 
-def _small_repository(folder: Path) -> Path:
-    repository = folder / "small.git"
-    _git("init", "--quiet", "--bare", "--template=", str(repository))
-    _git("-C", str(repository), "fast-import", "--quiet", feed=_SMALL_REPOSITORY)
-    return repository
+def _repository(path: Path, stream: bytes) -> Path:
+    """A bare repository with what a stream of `git fast-import` says."""
+    _git("init", "--quiet", "--bare", "--template=", str(path))
+    _git("-C", str(path), "fast-import", "--quiet", feed=stream)
+    return path
 
 
 def _git(*arguments: str, feed: bytes = b"") -> bytes:

@@ -1,6 +1,7 @@
-"""Write the generated pages of docs/reference: checks, limits and the command line.
+"""Write the generated pages of docs/reference: checks, limits, policies and the command line.
 
-They come from the registries that the program itself uses, so they cannot say anything else.
+They come from the registries that the program itself uses, so they cannot say anything else; the
+files that show a check come from the index of the corpus.
 ``--check`` writes nothing, prints a diff for each page that is stale and exits 1 if there is one.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import os
 import subprocess
 import sys
@@ -17,9 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # The script also runs where the package is not installed.
 sys.path.insert(0, str(ROOT))
 
-from packparse import codes  # noqa: E402 - needs the path set above
+from packparse import checks, codes, explain  # noqa: E402 - needs the path set above
 from packparse.limits import SPECS, LimitSpec  # noqa: E402
+from scripts import make_policy_page  # noqa: E402
 
+CORPUS = ROOT / "corpus" / "index.json"
 FOLDER = ROOT / "docs" / "reference"
 COLUMNS = 80
 
@@ -34,13 +38,53 @@ A code is never renamed and never used again for something else.
 
 The class of a code is the exit status that an error of this code leads to.
 The two severities are those of `--rules candidate`, which is the default, and of `--rules git`.
+A [policy file](policy.md) can change most of them.
 
 - **error**: the file is refused.
-- **note**: reported, and no reason to refuse.
+- **warning**: unusual or unportable; somebody should look. No reason to refuse.
+- **note**: a fact for a reviewer. No reason to refuse.
 - **ignore**: not reported in this rule set.
 
-Codes that `git fsck` has carry its message id.
+An error that the base has as well, at the same path, is inherited: it becomes a note.
+
+Codes that `git fsck` has for objects carry its message id, and the version of git since which it
+has it; 2.10 stands for that version or an earlier one.
+`--rules git` follows the newest git.
+[At the end](#ids-of-git-that-no-object-can-have) are the ids of git that do not occur here.
+
+The corpus is a folder of this repository, with a generator, files that must be refused and honest
+neighbours: [corpus](../../corpus/README.md).
+The files listed are those that are refused with the code, or in which it is a note or warning; its
+index says what each is verified with.
 """
+
+_FSCK_END = """\
+## Ids of git that no object can have
+
+git's fsck has 76 message ids, as of version 2.55.
+These cannot occur in a pack, a bundle or a loose object, and so are no codes here.
+
+| id | why it cannot occur |
+| --- | --- |
+"""
+# As fsck.h of git has them.
+_REFS_ONLY = (
+    "badHeadTarget", "badPackedRefEntry", "badPackedRefHeader", "badRefContent", "badRefFiletype",
+    "badRefOid", "badReferentName", "badReftableTableName", "emptyPackedRefsFile",
+    "packedRefEntryNotTerminated", "packedRefUnsorted", "refMissingNewline", "symlinkRef",
+    "symrefTargetIsNotARef", "trailingRefContent",
+)  # fmt: skip
+_NEVER = {
+    **dict.fromkeys(_REFS_ONLY, "It is about the files of a repository's refs."),
+    "badRefName": (
+        "It is about a repository's refs. The code of this name above is about the refs of a "
+        "bundle's header."
+    ),
+    "unknownType": (
+        "It is for an object of no kind; the header of such an entry is refused before, as "
+        "`unknownEntryType` or `looseHeader`."
+    ),
+}
 
 _LIMITS_INTRO = """\
 # Limits
@@ -52,8 +96,9 @@ the option that raises it.
 
 There are two presets.
 `candidate`, the default, is for what one run of a producer hands back.
-`history`, chosen by `--limits history`, is for whole repositories.
-`--limit NAME=VALUE` changes one limit on top of the preset and may be repeated.
+`history` is for whole repositories; `--limits history` chooses it, and so does a
+[policy](policy.md) such as `mirror`.
+`--limit NAME=VALUE` changes one limit on top of the preset and of the policy, and may be repeated.
 VALUE is a whole number and may end in `k`, `M` or `G`, which multiply by 1,024.
 A dash may stand in NAME for an underscore.
 A value equal to the limit is allowed, one more is not.
@@ -65,19 +110,43 @@ _COMMAND_INTRO = """\
 # Command line
 
 `packcheck` has three commands.
-Reports go to standard output, complaints about usage to standard error.
+Reports go to standard output, complaints about usage and the progress to standard error.
 The texts below are what `--help` prints on a terminal of 80 columns.
 """
 
 _VERIFY_TEXT = """\
-Verifies each FILE, a pack or a bundle, and prints one report for each.
-A FILE must be a regular file; standard input cannot be verified.
-`--format json` prints one line for each FILE, as described in [the report](report.md).
-The limits are listed in [limits](limits.md).
+Verifies each FILE and prints one report for each.
+A FILE is a pack, a bundle, a folder of loose objects laid out as `.git/objects`, or `-` for
+standard input, which is copied to a nameless temporary file first.
+What is neither a regular file nor a folder is refused with class 6.
+
+`--base` and `--tip` together ask for a range: the file has to hold exactly what the commits from
+the base to the tip bring, and a bundle has to have the tips as its refs and no other prerequisite
+than the base.
+Either alone adds to what a bundle's header says.
+Wherever there are tips, be they asked for or the refs of a bundle, an object that none of them
+reaches is refused as a stowaway.
+
+`--known` is a list of the objects that the producer was given, one OID or `OID TYPE` a line.
+`git rev-list --objects --no-object-names BASE` prints one, and so does
+`git cat-file --batch-all-objects --batch-check='%(objectname) %(objecttype)'`.
+Without it, links that leave a file with prerequisites or a base are counted and not checked.
+
+`--base-pack` is a pack or bundle of the trusted side; a thin one may rest on those before it.
+It gives the bases of a thin pack, and the trees and files that the new ones are compared with.
+It is no list of what was given: where the file rests on an object that is in it and not among the
+known ones, it is refused as smuggled.
+
+`--policy` is explained in [policy files](policy.md), `--limit` in [limits](limits.md).
+
+`--format text` and `--format json` print a report after each FILE, as described in
+[the report](report.md); JSON takes one line each.
+`--format sarif` prints one log for all of them at the end.
 """
 
 _EXPLAIN_TEXT = """\
-Prints class, severities, meaning and remedy of one code.
+Prints class, severities, meaning and remedy of one code, how a file with it may be let pass, and
+since when git's fsck has it.
 An unknown code is a usage error; the message names codes that are spelled alike, if there are any.
 """
 
@@ -95,25 +164,55 @@ _COMMANDS = {
 
 
 def checks_page() -> str:
-    """All codes by class, in the order of the registry."""
+    """All codes by class, in the order of the registry, then the ids of git that are none."""
+    files = corpus_files()
     parts = [_CHECKS_INTRO]
     for klass, (name, _text) in codes.CLASSES.items():
-        members = [code for code in codes.BY_NAME.values() if code.klass == klass]
+        members = [code for code in checks.CATALOG.values() if code.klass == klass]
         if not members:
             continue
         rows = [
             f"| [`{code.name}`](#{code.name.lower()}) | {code.severity('candidate')} "
-            f"| {code.severity('git')} |\n"
+            f"| {code.severity('git')} | {code.since} |\n"
             for code in members
         ]
-        head = "| code | candidate | git |\n| --- | --- | --- |\n"
+        head = "| code | candidate | git | in git since |\n| --- | --- | --- | --- |\n"
         parts.append(f"## Class {klass}: {name}\n\n{head}{''.join(rows)}")
-        parts += [_code_section(code) for code in members]
+        parts += [_code_section(code, files.get(code.name, [])) for code in members]
+    never = "".join(f"| `{name}` | {reason} |\n" for name, reason in sorted(_NEVER.items()))
+    parts.append(_FSCK_END + never)
     return _NOTICE + "\n".join(parts)
 
 
-def _code_section(code: codes.Code) -> str:
-    return f"### `{code.name}`\n\n{code.meaning}\n\n**What to do:** {code.remedy}\n"
+def _code_section(code: codes.Code, files: list[str]) -> str:
+    severities = (
+        f"Class {code.klass} ({codes.CLASSES[code.klass][0]}); {code.severity('candidate')} under "
+        f"the candidate rules, {code.severity('git')} under the rules of git."
+    )
+    if code.since:
+        severities += f" {explain.origin(code)}"
+    shown = ", ".join(f"`{file}`" for file in files) or "none."
+    return (
+        f"### `{code.name}`\n\n{code.meaning}\n\n- {severities}\n- What to do: {code.remedy}\n"
+        f"- To let it pass: {explain.allowing(code)}\n- Corpus: {shown}\n"
+    )
+
+
+def corpus_files() -> dict[str, list[str]]:
+    """The files of the corpus that show a code, by its name, each list sorted.
+
+    Those that it refuses; for a code that refuses none, those that it is found in.
+    """
+    cases = json.loads(CORPUS.read_text("utf-8"))["cases"] if CORPUS.exists() else []
+    refused: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
+    for case in cases:
+        expected = case["expected"]
+        if expected["code"]:
+            refused.setdefault(expected["code"], set()).add(case["file"])
+        for name in (*expected["also"], *expected["notes"]):
+            found.setdefault(name, set()).add(case["file"])
+    return {name: sorted(files) for name, files in (found | refused).items()}
 
 
 def limits_page() -> str:
@@ -167,6 +266,7 @@ def help_text(command: str = "") -> str:
 PAGES = {
     "checks.md": checks_page,
     "limits.md": limits_page,
+    "policy.md": make_policy_page.policy_page,
     "command-line.md": command_line_page,
 }
 

@@ -23,8 +23,8 @@ def test_the_demo_ends_as_expected(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    assert done.stdout.endswith("All 4 steps ended as expected.\n")
-    assert [f"exit {status}, as expected." in done.stdout for status in (0, 1, 4)] == [True] * 3
+    assert done.stdout.endswith("All 7 steps ended as expected.\n")
+    assert [f"exit {status}, as expected." in done.stdout for status in (0, 1, 3, 4)] == [True] * 4
     assert list(tmp_path.iterdir()) == []
 
 
@@ -44,4 +44,4 @@ def test_the_demo_works_where_there_is_no_repository(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "of a small one made for the demo" in done.stdout
-    assert done.stdout.endswith("All 4 steps ended as expected.\n")
+    assert done.stdout.endswith("All 7 steps ended as expected.\n")

@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # From the bottom up: each may import those before it. Not all exist yet.
 STACK = ("packparse", "manifest", "importer", "candidate")
 # What is reviewed as well, but belongs to no layer.
-AROUND = ("tests", "bench", "scripts")
+AROUND = ("tests", "bench", "scripts", "corpus")
 PACKPARSE = ROOT / "packparse"
 # The rooms that may open files and read the environment.
-COMMAND_LINE = {"scan.py", "cli.py", "__main__.py", "isolate.py"}
+COMMAND_LINE = {"scan.py", "folder.py", "cli.py", "__main__.py", "isolate.py"}
 # What reaches outside of the process, or could be used to.
 OUTSIDE = {
     "os", "posix", "subprocess", "socket", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl",

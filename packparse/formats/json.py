@@ -11,6 +11,7 @@ from packparse.escape import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from packparse.changes import Changes
     from packparse.findings import Finding
     from packparse.report import Report
 
@@ -31,6 +32,7 @@ def as_object(report: Report) -> dict[str, object]:
         "verdict": "accepted" if report.accepted else "refused",
         "class": report.klass,
         "rules": report.rules,
+        "policy": report.policy,
         "input": {
             "name": report.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
             "bytes": report.bytes,
@@ -54,6 +56,7 @@ def as_object(report: Report) -> dict[str, object]:
         },
         "tips": [{"name": quote(name), "oid": oid.hex()} for name, oid in report.tips.items()],
         "prerequisites": [oid.hex() for oid in report.prerequisites],
+        "changes": None if report.changes is None else _changes(report.changes),
         "sha1_collisions_checked": False,
     }
 
@@ -68,4 +71,25 @@ def _finding(finding: Finding) -> dict[str, object]:
         "path": None if finding.path is None else quote(finding.path),
         "message": finding.message,
         "limit": None if finding.limit is None else finding.limit.as_dict(),
+        "inherited": finding.inherited,
+    }
+
+
+def _changes(changes: Changes) -> dict[str, object]:
+    return {
+        "compared": changes.compared,
+        "files": changes.files,
+        "counts": changes.counts,
+        "executables": [{"path": quote(path)} for path, _ in changes.executables],
+        "symlinks": [
+            {"path": quote(path), "target": quote(target)} for path, target in changes.symlinks
+        ],
+        "submodules": [{"path": quote(path), "oid": oid.hex()} for path, oid in changes.submodules],
+        "sensitive": [
+            {"path": quote(path), "change": what.decode()} for path, what in changes.sensitive
+        ],
+        "attributes": [
+            {"path": quote(path), "setting": quote(text)} for path, text in changes.attributes
+        ],
+        "largest": [{"path": quote(path), "bytes": size} for size, path in changes.largest],
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from packparse.codes import CLASSES
-from packparse.escape import quote
+from packparse.escape import quote, shorten
 from packparse.findings import KEPT_PER_CODE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from packparse.changes import Changes
     from packparse.findings import Finding
     from packparse.report import Report
 
@@ -21,6 +22,8 @@ def render(report: Report) -> str:
     for name, count in report.findings.counts().items():
         if count > KEPT_PER_CODE:
             lines.append(f"  ({name}: {count} in all, the first {KEPT_PER_CODE} are shown)")
+    if report.changes is not None:
+        lines += [f"  {line}" for line in _changes(report.changes)]
     lines += [f"  {line}" for line in _summary(report)]
     if not report.accepted:
         lines.append("  packcheck explain CODE says what a code means and what to do")
@@ -38,9 +41,38 @@ def _finding(finding: Finding) -> str:
     if finding.oid is not None:
         where.append(f"object {finding.oid.hex()}")
     if finding.path is not None:
-        where.append(f"path {quote(finding.path) or 'of the root tree'}")
+        where.append(f"path {shorten(finding.path) or 'of the root tree'}")
     place = f" at {', '.join(where)}" if where else ""
-    return f"{finding.severity}: {finding.code.name}{place}: {finding.message}"
+    inherited = " (the base has it too)" if finding.inherited else ""
+    return f"{finding.severity}: {finding.code.name}{place}: {finding.message}{inherited}"
+
+
+def _changes(changes: Changes) -> list[str]:
+    against = "from the base" if changes.compared else "in the pack (the base could not be read)"
+    lines = [f"changed {against}: {changes.files} files"]
+    lists = {
+        "new executable": (changes.executables, "executables"),
+        "symbolic link": (changes.symlinks, "symlinks"),
+        "submodule": (changes.submodules, "submodules"),
+        "sensitive path": (changes.sensitive, "sensitive"),
+        "attributes": (changes.attributes, "attributes"),
+    }
+    for title, (items, name) in lists.items():
+        lines += [f"  {title}: {shorten(path)}{_detail(name, text)}" for path, text in items]
+        more = changes.counts[name] - len(items)
+        if more:
+            lines.append(f"  ({title}: {more} more)")
+    lines += [f"  {size} bytes: {shorten(path)}" for size, path in changes.largest]
+    return lines
+
+
+def _detail(name: str, text: bytes) -> str:
+    """What a list of changes says of a path, beside the path."""
+    if name == "symlinks":
+        return f" -> {shorten(text)}"
+    if name == "submodules":
+        return f" at commit {text.hex()}"
+    return f": {shorten(text)}" if text else ""
 
 
 def _summary(report: Report) -> list[str]:

@@ -1,8 +1,12 @@
 """Trees: the entries, and the trees and blobs they link to.
 
 Source: git's tree-walk.c (decode_tree_entry). The kind of a link follows from the mode as git
-reads it: octal digits into 32 bits, of which four decide; whatever is neither a folder, a file nor
+reads it: octal digits into 16 bits, of which four decide; whatever is neither a folder, a file nor
 a symbolic link counts as a submodule, which links to nothing in the pack.
+
+A tree is read in one go: taken apart by one pattern, each "mode name" looked up in a memory of
+those that were judged before, and the order compared in C. What is odd about a tree is then told by
+treecheck.py, which looks at one entry after the other.
 """
 
 from __future__ import annotations
@@ -10,18 +14,35 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
+from itertools import accumulate, compress
+from operator import lt
 
-from packparse import codes
+from packparse import checks, dotnames, paths
 from packparse.entry import BLOB, TREE
 from packparse.errors import PackError
+from packparse.objects import treecheck
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from packparse.limits import Limits
+    from packparse.oddity import Oddity
 
-__all__ = ["TreeLinks", "entries", "links", "links_exactly", "patched_links"]
+    # Of one "mode name": sort key, fold key, links to a tree, links to a blob, flags.
+    Row = tuple[bytes, bytes, bool, bool, int]
+
+__all__ = [
+    "ATTRIBUTES", "GITLINK", "LINK", "MODULES", "TreeLinks", "TreeReader", "entries",
+    "patched_links",
+]  # fmt: skip
+
+# Flags of entries whose content or place has to be looked at once all objects are known.
+LINK = 1
+MODULES = 2
+ATTRIBUTES = 4
+GITLINK = 8
+_ODD = 16
 
 # What the four deciding bits of a mode say: S_IFDIR, and S_IFREG or S_IFLNK.
 _KINDS = {0o040000: TREE, 0o100000: BLOB, 0o120000: BLOB}
@@ -29,91 +50,220 @@ _KINDS = {0o040000: TREE, 0o100000: BLOB, 0o120000: BLOB}
 _ENTRY = {
     width: re.compile(rb"([0-7]++) ([^\0]++)\0(.{%d})" % width, re.DOTALL) for width in (20, 32)
 }
-# The modes that git writes or once wrote (each branch beginning with a literal, which is quicker),
-# with a group for the ids of trees and one for those of
-# blobs. The last alternative takes all that is left where no such entry follows, so that a search
-# never starts anywhere but at an entry: matching stays linear on hostile bytes.
-_USUAL = {
-    width: re.compile(
-        rb"40000 [^\0]++\0(.{%d})|1(?:00644|00755|20000|00664) [^\0]++\0(.{%d})"
-        rb"|160000 [^\0]++\0.{%d}|(.++)" % (width, width, width),
-        re.DOTALL,
-    )
-    for width in (20, 32)
+# The last alternative takes all that is left where no entry follows, so that a search never starts
+# anywhere but at an entry: matching stays linear on hostile bytes.
+_SPLIT = {
+    width: re.compile(rb"([0-7]++ [^\0]++)\0(.{%d})|(.++)" % width, re.DOTALL) for width in (20, 32)
 }
-# Trees up to this many bytes are taken apart in one go, which makes four objects an entry.
+# Trees up to this many bytes are taken apart in one go, which makes five objects an entry.
 _AT_ONCE = 96 << 10
+# "Mode name" pairs that are remembered, and the longest of them.
+_REMEMBERED = 1 << 14
+_LONGEST_REMEMBERED = 100
+# The longest name of a link that is remembered; no usual file system takes more.
+_LONGEST_LINK = 255
+# About how many bytes the remembered shapes of trees take.
+_SHAPE_BYTES = 4 << 20
 
 
 class TreeLinks:
-    """What a tree links to: raw ids of ``trees`` and of ``blobs``, packed, in the tree's order.
+    """What a tree links to, and what is odd about it.
 
-    ``entries`` counts all, submodules included.
+    ``trees`` and ``blobs`` are raw ids, packed, in the tree's order; ``entries`` counts all,
+    submodules included. ``special`` lists (flags, raw id) of entries to be looked at later.
+    ``shape`` is None for a tree that was read in little memory.
     """
 
-    __slots__ = ("blobs", "entries", "shape", "trees")
+    __slots__ = ("blobs", "entries", "oddities", "shape", "special", "trees")
 
-    def __init__(self, trees: bytes, blobs: bytes, entries: int) -> None:
+    def __init__(
+        self,
+        trees: bytes,
+        blobs: bytes,
+        entries: int,
+        special: list[tuple[int, bytes]],
+        oddities: list[Oddity],
+        shape: _Shape | None,
+    ) -> None:
         self.trees = trees
         self.blobs = blobs
         self.entries = entries
-        self.shape: _Shape | None = None  # made when a patch asks for it
+        self.special = special
+        self.oddities = oddities
+        self.shape = shape
 
 
 class _Shape:
-    """Where the entries of a tree end, and the place of each one's id in the packed links.
+    """What trees have in common that differ in ids alone: all modes and names, in their order.
 
-    Trees that differ in ids alone share one. ``ends`` are byte offsets; ``kinds`` and ``places``
-    go with them.
+    ``trees`` and ``blobs`` have a 1 for each entry that links to one; ``flags`` those of each
+    entry, or nothing where no entry has any; ``special`` numbers the entries that have. ``plain``:
+    nothing is odd, ids aside. ``key`` has the modes and names, with NULs between.
     """
 
-    __slots__ = ("ends", "kinds", "places")
+    __slots__ = ("_ends", "_key", "_places", "blobs", "flags", "plain", "special", "trees", "width")
 
-    def __init__(self, data: bytes | bytearray, width: int) -> None:
-        self.ends = array("I")
-        self.kinds = bytearray()
-        self.places = array("I")
-        counts = {TREE: 0, BLOB: 0, 0: 0}
-        for match in _ENTRY[width].finditer(data):
-            kind = _target_kind(match[1])
-            self.ends.append(match.end())
-            self.kinds.append(kind)
-            self.places.append(counts[kind])
-            counts[kind] += 1
+    def __init__(self, key: bytes, rows: Sequence[Row], width: int) -> None:
+        sorts, folds, to_tree, to_blob, flags = zip(*rows)  # noqa: B905 - of one length
+        self.width = width
+        self.trees, self.blobs = bytes(to_tree), bytes(to_blob)
+        # Folds that are all different rule out duplicates and collisions alike.
+        self.plain = all(map(lt, sorts, sorts[1:])) and len(set(folds)) == len(folds)
+        lowered = key.lower()
+        if b" head" in lowered and (b" objects" in lowered or b" commondir" in lowered):
+            self.plain = False  # perhaps a bare repository
+        self.flags = b""
+        self.special: list[int] = []
+        if any(flags):
+            self.plain = self.plain and not any(flag & _ODD for flag in flags)
+            self.flags = bytes(flag & ~_ODD for flag in flags)
+            self.special = [number for number, flag in enumerate(self.flags) if flag]
+        self._key = key
+        self._ends: array[int] | None = None
+        self._places = array("I")
+
+    @property
+    def ends(self) -> array[int]:
+        """Where each entry ends in a tree's content; made when a tree is patched."""
+        if self._ends is None:
+            heads = self._key.split(b"\0")
+            self._ends = array("I", accumulate(len(head) + 1 + self.width for head in heads))
+        return self._ends
+
+    def place(self, entry: int) -> int:
+        """The place of an entry's id in the packed links of its kind."""
+        if not self._places:
+            of_trees, of_blobs = accumulate(self.trees), accumulate(self.blobs)
+            kinds = zip(self.trees, of_trees, of_blobs, strict=True)
+            self._places.extend(t - 1 if is_tree else max(b - 1, 0) for is_tree, t, b in kinds)
+        return self._places[entry]
 
 
-def links(data: bytes | bytearray, width: int, limits: Limits) -> TreeLinks:
-    """The links of a tree's content; ``width`` is that of a raw id.
+class TreeReader:
+    """Reads trees with ids of ``width`` raw bytes, and remembers what it has judged.
 
-    Raises PackError: badTree, tooManyTreeEntries.
+    ``longest_name`` is the length of the longest name seen, ``link_folds`` holds the fold keys of
+    symbolic links' names (paths.fold), or None when there were too many, or too long ones.
     """
-    if len(data) <= _AT_ONCE:
-        # A flat list: what is between two entries (nothing), tree, blob, rest, nothing, tree, ...
-        parts = _USUAL[width].split(data)
-        usual = len(parts) == 1 or parts[-2] is None
-        if usual and len(parts) <= limits.tree_entries << 2:
-            trees, blobs = (b"".join(filter(None, parts[n::4])) for n in (1, 2))
-            return TreeLinks(trees, blobs, len(parts) >> 2)
-    return links_exactly(data, width, limits)
 
+    def __init__(self, width: int, limits: Limits) -> None:
+        self.width = width
+        self.longest_name = 0
+        self.link_folds: set[bytes] | None = set()
+        self._limits = limits
+        self._rows: dict[bytes, Row] = {}
+        self._shapes: dict[bytes, _Shape] = {}
+        self._room = _SHAPE_BYTES
+        self._null = bytes(width)
 
-def links_exactly(data: bytes | bytearray, width: int, limits: Limits) -> TreeLinks:
-    """The plain twin of :func:`links`: one entry at a time, any mode, little memory."""
-    packed = {TREE: bytearray(), BLOB: bytearray(), 0: bytearray()}
-    match_entry = _ENTRY[width].match
-    count = pos = 0
-    while pos < len(data):
-        match = match_entry(data, pos)
-        if match is None:
-            raise PackError(codes.BAD_TREE, f"no tree entry can be read at byte {pos} of the tree")
-        pos = match.end()
-        count += 1
-        if count > limits.tree_entries:
-            raise limits.passed("tree_entries", count, "a tree has at least")
-        kind = _target_kind(match[1])
-        if kind:
-            packed[kind] += match[3]
-    return TreeLinks(bytes(packed[TREE]), bytes(packed[BLOB]), count)
+    def read(self, data: bytes | bytearray) -> TreeLinks:
+        """Take a tree's content apart. Raises PackError: badTree, tooManyTreeEntries."""
+        if len(data) > _AT_ONCE:
+            return self.read_exactly(data)
+        # A flat list: what is between two entries (nothing), head, id, rest, nothing, head, ...
+        parts = _SPLIT[self.width].split(data)
+        if len(parts) > 1 and parts[-2] is not None:
+            raise _unreadable(len(data) - len(parts[-2]))
+        heads, oids = parts[1::4], parts[2::4]
+        count = len(heads)
+        if count > self._limits.tree_entries:
+            raise self._limits.passed("tree_entries", count, "a tree has")
+        if not count:
+            return TreeLinks(b"", b"", 0, [], [], None)
+        # Most trees are a version of one that was read before.
+        key = b"\0".join(heads)
+        shape = self._shapes.get(key) or self._judge_shape(key, heads)
+        plain = shape.plain and not (self._null in data and self._null in oids)
+        if plain and not shape.special:
+            special: list[tuple[int, bytes]] = []
+            oddities: list[Oddity] = []
+        else:
+            special = [(shape.flags[number], oids[number]) for number in shape.special]
+            plain = plain and not any(flags & GITLINK for flags, _oid in special)
+            oddities = [] if plain else treecheck.oddities(data, self.width, self._limits)
+        trees = b"".join(compress(oids, shape.trees))
+        blobs = b"".join(compress(oids, shape.blobs))
+        return TreeLinks(trees, blobs, count, special, oddities, shape)
+
+    def read_exactly(self, data: bytes | bytearray) -> TreeLinks:
+        """The plain twin of :meth:`read`: one entry at a time, in little memory.
+
+        Raises PackError as well for a name that is too long: nameTooLong.
+        """
+        packed = {TREE: bytearray(), BLOB: bytearray(), 0: bytearray()}
+        special: list[tuple[int, bytes]] = []
+        match_entry = _ENTRY[self.width].match
+        count = pos = 0
+        while pos < len(data):
+            match = match_entry(data, pos)
+            if match is None:
+                raise _unreadable(pos)
+            pos = match.end()
+            count += 1
+            if count > self._limits.tree_entries:
+                raise self._limits.passed("tree_entries", count, "a tree has at least")
+            if match.end(2) - match.start(2) > self._limits.name_bytes:
+                # Before it is copied.
+                length = match.end(2) - match.start(2)
+                raise self._limits.passed("name_bytes", length, "a name has")
+            mode, name, oid = match.groups()
+            kind = target_kind(mode)
+            if kind:
+                packed[kind] += oid
+            flags = self._flags(int(mode, 8) & 0xFFFF, name)
+            if flags:
+                special.append((flags, oid))
+        oddities = treecheck.oddities(data, self.width, self._limits)
+        return TreeLinks(bytes(packed[TREE]), bytes(packed[BLOB]), count, special, oddities, None)
+
+    def flags(self, mode: bytes, name: bytes) -> int:
+        """LINK, MODULES, ATTRIBUTES and GITLINK of one entry, as a sum."""
+        return self._flags(int(mode, 8) & 0xFFFF, name)
+
+    def _judge_shape(self, key: bytes, heads: list[bytes]) -> _Shape:
+        known = self._rows.get
+        rows = [known(head) or self._judge(head) for head in heads]
+        shape = _Shape(key, rows, self.width)
+        self._room -= len(key) + len(heads) * 12 + 500
+        if self._room < 0:
+            self._shapes.clear()
+            self._room = _SHAPE_BYTES
+        self._shapes[key] = shape
+        return shape
+
+    def _judge(self, head: bytes) -> Row:
+        digits, _, name = head.partition(b" ")
+        mode = int(digits, 8) & 0xFFFF
+        kind = _KINDS.get(mode & 0o170000, 0)
+        flags = self._flags(mode, name)
+        if treecheck.entry_oddities(digits, name, self._limits):
+            flags |= _ODD
+        sort = name + b"/" if kind == TREE else name
+        row = (sort, paths.fold(name), kind == TREE, kind == BLOB, flags)
+        if len(head) <= _LONGEST_REMEMBERED:
+            if len(self._rows) == _REMEMBERED:
+                self._rows.clear()
+            self._rows[head] = row
+        return row
+
+    def _flags(self, mode: int, name: bytes) -> int:
+        self.longest_name = max(self.longest_name, len(name))
+        kind = mode & 0o170000
+        if kind == 0o120000:
+            self._note_link(name)
+            return LINK
+        flags = 0 if kind in _KINDS else GITLINK
+        if dotnames.is_dotgitmodules(name):
+            flags |= MODULES
+        if dotnames.is_dotgitattributes(name):
+            flags |= ATTRIBUTES
+        return flags
+
+    def _note_link(self, name: bytes) -> None:
+        if self.link_folds is not None:
+            self.link_folds.add(paths.fold(name))
+            if len(self.link_folds) > _REMEMBERED or len(name) > _LONGEST_LINK:
+                self.link_folds = None
 
 
 def patched_links(
@@ -125,17 +275,20 @@ def patched_links(
 ) -> tuple[TreeLinks, bytes, bytes] | None:
     """The links of a tree that differs from another one in nothing but ids, at the price of these.
 
-    ``before`` are the links of the well-formed tree ``base``, which is as long as ``data`` and
+    ``before`` are the links of the tree ``base``, which is well-formed and as long as ``data`` and
     differs from it in no byte outside ``ranges``. Most edits of a tree are of this kind, and they
     need no second reading of its entries. Returns (links, new trees, new blobs), the new ones
-    packed; None where more than ids has changed.
+    packed; the links' ``special`` lists new ids alone, and ``oddities`` are those of ``before``.
+    None where more than ids has changed, or an id is now zeros.
     """
     shape = before.shape
     if shape is None:
-        shape = before.shape = _Shape(base, width)
+        return None
     ends = shape.ends
-    packed = {TREE: bytearray(before.trees), BLOB: bytearray(before.blobs), 0: None}
-    new = {TREE: bytearray(), BLOB: bytearray(), 0: bytearray()}
+    trees, blobs = bytearray(before.trees), bytearray(before.blobs)
+    new_trees, new_blobs = bytearray(), bytearray()
+    special: list[tuple[int, bytes]] = []
+    null = bytes(width)
     entry = 0
     for first, last in ranges:
         # Ranges rise, and no entry is compared twice, however many of them lie in it.
@@ -143,20 +296,23 @@ def patched_links(
         begin = ends[entry - 1] if entry else 0
         while begin < last:
             end = ends[entry]
-            if base[begin : end - width] != data[begin : end - width]:
+            oid = bytes(data[end - width : end])
+            if base[begin : end - width] != data[begin : end - width] or oid == null:
                 return None
-            oid = data[end - width : end]
-            kind = shape.kinds[entry]
-            ids = packed[kind]
-            if ids is not None and oid != base[end - width : end]:
-                at = shape.places[entry] * width
-                ids[at : at + width] = oid
-                new[kind] += oid
+            if oid != base[end - width : end]:
+                at = shape.place(entry) * width
+                if shape.trees[entry]:
+                    trees[at : at + width] = oid
+                    new_trees += oid
+                elif shape.blobs[entry]:
+                    blobs[at : at + width] = oid
+                    new_blobs += oid
+                if shape.flags and shape.flags[entry]:
+                    special.append((shape.flags[entry], oid))
             begin = end
             entry += 1
-    links = TreeLinks(bytes(packed[TREE] or b""), bytes(packed[BLOB] or b""), before.entries)
-    links.shape = shape
-    return links, bytes(new[TREE]), bytes(new[BLOB])
+    links = TreeLinks(bytes(trees), bytes(blobs), before.entries, special, before.oddities, shape)
+    return links, bytes(new_trees), bytes(new_blobs)
 
 
 def entries(data: bytes | bytearray, width: int) -> Iterator[tuple[bytes, bytes, bytes]]:
@@ -166,6 +322,10 @@ def entries(data: bytes | bytearray, width: int) -> Iterator[tuple[bytes, bytes,
         yield mode, name, oid
 
 
-def _target_kind(mode: bytes) -> int:
+def target_kind(mode: bytes) -> int:
     """What a mode says an entry links to: TREE, BLOB, or 0 for a submodule."""
     return _KINDS.get(int(mode, 8) & 0o170000, 0)
+
+
+def _unreadable(pos: int) -> PackError:
+    return PackError(checks.BAD_TREE, f"no tree entry can be read at byte {pos} of the tree")

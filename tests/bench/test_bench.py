@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import random
+import shlex
 import sys
 from pathlib import Path
 
@@ -14,7 +15,17 @@ import pytest
 from bench import __main__ as command
 from bench import shapes, table
 from bench.inputs import Input, InputError, from_argument, from_shape
-from bench.results import CONTENDERS, GIT_ONE, GIT_TWO, PACKCHECK, Outcome, Row, Run, geometric_mean
+from bench.results import (
+    BESIDE,
+    CONTENDERS,
+    GIT_ONE,
+    GIT_TWO,
+    PACKCHECK,
+    Outcome,
+    Row,
+    Run,
+    geometric_mean,
+)
 from bench.run import Bench
 from packparse.verify import verify_bytes
 from tests.support import gitrepo, packs
@@ -88,14 +99,103 @@ def test_a_contender_that_fails_is_named_with_its_last_line(tmp_path: Path) -> N
     file = tmp_path / "it.pack"
     file.write_bytes(packs.flip(packs.small_honest_pack(), -1))
     item = Input("broken", file, file, "sha1", 10)
-    packcheck = [sys.executable, "-m", "packparse"]
-    row = Bench(tmp_path, packcheck, 1, lambda _message: None).compare(item)
+    row = Bench(tmp_path, OURS, 1, lambda _message: None, beside=OURS).compare(item)
     assert row.failed
     assert row.ratio is None
+    assert len(row.outcomes) == 4
     for outcome in row.outcomes.values():
         assert outcome.failure is not None
         assert outcome.failure.startswith("exit ")
         assert str(tmp_path) not in outcome.failure
+
+
+OURS = [sys.executable, "-m", "packparse"]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_another_version_runs_in_the_same_rounds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    saved = tmp_path / "out.json"
+    arguments = ("--shapes", "long-chains", "--rounds", "2", "--json", str(saved))
+    assert run(monkeypatch, *arguments, "--beside", shlex.join(OURS)) == 0
+    (made,) = json.loads(saved.read_text("utf-8"))["inputs"]
+    assert set(made["outcomes"]) == {*CONTENDERS, BESIDE}
+    assert len(made["outcomes"][BESIDE]["runs"]) == 2
+    assert made["beside_ratio"] > 0
+    assert made["beside_cpu_ratio"] > 0
+    assert "packcheck / beside" in capsys.readouterr().out
+
+
+def one_round(folder: Path, pack: bytes, beside: list[str]) -> Row:
+    file = folder / "it.pack"
+    file.write_bytes(pack)
+    objects = int.from_bytes(pack[8:12], "big")
+    item = Input("it", file, file, "sha1", objects)
+    return Bench(folder, OURS, 1, lambda _message: None, beside=beside).compare(item)
+
+
+def test_packcheck_measures_old_histories_under_the_policy_for_them(tmp_path: Path) -> None:
+    row = one_round(tmp_path, history_with(b"040000", b"folder"), OURS)
+    assert row.outcomes[PACKCHECK].failure is None
+    assert row.relaxed
+    # Without a policy it is refused, after all of it was looked at.
+    assert row.outcomes[BESIDE].failure is None
+    assert row.beside_ratio is not None
+
+
+def test_packcheck_itself_may_not_refuse_what_it_has_looked_at(tmp_path: Path) -> None:
+    row = one_round(tmp_path, history_with(b"40000", b".git"), OURS)
+    failure = row.outcomes[PACKCHECK].failure
+    assert failure is not None
+    assert failure.startswith("exit 3: ")
+    assert row.outcomes[BESIDE].failure is None
+
+
+def history_with(mode: bytes, name: bytes) -> bytes:
+    """A pack of one commit with one file in a folder of this mode and name."""
+    builder = packs.PackBuilder()
+    blob = builder.add("blob", b"text\n")
+    inner = builder.add("tree", packs.tree_bytes([(b"100644", b"file", blob.oid)]))
+    outer = builder.add("tree", packs.tree_bytes([(mode, name, inner.oid)]))
+    builder.add("commit", packs.commit_bytes(outer.oid))
+    return builder.build()
+
+
+# What it is asked for is older than policies.
+STANDS_IN = (
+    "import sys; print({text!r}); "
+    "sys.exit({code} if sys.argv[1:-1] == ['verify', '--limits', 'history'] else 9)"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "counts"),
+    [
+        ("accepted", 0, True),
+        ("pack, sha1: 3 commits, 4 trees, 2 blobs, 1 tags; 0", 1, True),
+        ("pack, sha1: 3 commits, 4 trees, 2 blobs, 1 tags; 0", 3, True),
+        ("pack, sha1: 3 commits, 4 trees, 2 blobs, 1 tags; 0", 4, False),
+        ("pack, sha1: 3 commits, 4 trees, 1 blobs, 1 tags; 0", 1, False),
+        ("unexpected", 1, False),
+    ],
+    ids=[
+        "accepted",
+        "refused as corrupt after all objects",
+        "refused by policy after all objects",
+        "stopped by a limit",
+        "refused before the end",
+        "no report",
+    ],
+)
+def test_which_runs_of_another_version_count(
+    tmp_path: Path, text: str, code: int, *, counts: bool
+) -> None:
+    beside = [sys.executable, "-c", STANDS_IN.format(text=text, code=code)]
+    row = one_round(tmp_path, packs.small_honest_pack(), beside)
+    assert row.outcomes[BESIDE].failure == (None if counts else f"exit {code}: {text}")
+    assert row.failed != counts
+    assert (row.beside_ratio is not None) == counts
 
 
 @pytest.mark.parametrize("fmt", ["sha1", "sha256"])
@@ -192,9 +292,21 @@ def test_the_mean_is_geometric_and_of_the_ratios_there_are() -> None:
         row(outcome(4.0), outcome(4.0)),
         row(Outcome(failure="x"), outcome(1.0)),
     ]
-    assert geometric_mean(rows) == pytest.approx(1.0)
-    assert geometric_mean(rows[:1]) == pytest.approx(0.25)
-    assert geometric_mean(rows[3:]) is None
+    ratios = [made.ratio for made in rows]
+    assert geometric_mean(ratios) == pytest.approx(1.0)
+    assert geometric_mean(ratios[:1]) == pytest.approx(0.25)
+    assert geometric_mean(ratios[3:]) is None
+
+
+def test_the_ratio_to_another_version_is_of_wall_and_of_processor_time() -> None:
+    made = row(outcome(3.0, 1.0, 2.0), outcome(4.0))
+    assert (made.beside_ratio, made.beside_cpu_ratio) == (None, None)
+    made.outcomes[BESIDE] = Outcome([Run(8.0, 0.5, 0.1, 1)])
+    made.outcomes[PACKCHECK] = Outcome([Run(2.0, 1.0, 0.2, 1)])
+    assert made.beside_ratio == pytest.approx(0.25)
+    assert made.beside_cpu_ratio == pytest.approx(2.0)
+    made.outcomes[BESIDE].failure = "exit 4"
+    assert (made.beside_ratio, made.beside_cpu_ratio) == (None, None)
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -218,6 +330,34 @@ def test_the_plain_table() -> None:
         "\n"
         "Geometric mean of packcheck / git with one thread: 0.50 (1 of 1 inputs)\n"
     )
+
+
+def test_another_version_has_its_columns_in_the_table() -> None:
+    made = row(outcome(1.5), outcome(1.0))
+    made.outcomes[PACKCHECK] = Outcome([Run(1.5, 1.1, 0.1, 20 << 10)])
+    made.outcomes[BESIDE] = Outcome([Run(1.0, 0.7, 0.1, 9 << 10)])
+    shown = table.render(FACTS, [made], 1, markdown=True).splitlines()
+    cells = dict(zip(*(shown[line].strip("|").split("|") for line in (3, 5)), strict=True))
+    assert {name.strip(): cell.strip() for name, cell in cells.items()} == {
+        "input": "in",
+        "MB": "2.5",
+        "objects": "12,345",
+        "packcheck (s)": "1.50 (1.50-1.50)",
+        "git, 1 thread (s)": "1.00 (1.00-1.00)",
+        "git, 2 threads (s)": "1.00 (1.00-1.00)",
+        "beside (s)": "1.00 (1.00-1.00)",
+        "packcheck / git 1": "1.50",
+        "packcheck / beside": "1.50",
+        "the same, CPU": "1.50",
+        "packcheck (MiB)": "20",
+        "git, 1 thread (MiB)": "20",
+        "git, 2 threads (MiB)": "20",
+        "beside (MiB)": "9",
+    }
+    assert shown[-2:] == [
+        "Geometric mean of packcheck / beside: 1.50 (1 of 1 inputs)",
+        "Geometric mean of packcheck / beside, CPU: 1.50 (1 of 1 inputs)",
+    ]
 
 
 def test_the_markdown_table() -> None:

@@ -38,6 +38,7 @@ class Cost:
     status: int
     output: str
     peak_mib: float
+    cpu: float  # in seconds
 
 
 def spend(folder: Path, file: Path, *options: str, timeout: float = TIMEOUT) -> Cost:
@@ -60,8 +61,9 @@ def spend(folder: Path, file: Path, *options: str, timeout: float = TIMEOUT) -> 
             raise
     assert child.returncode == 0
     assert stderr.read_text("utf-8") == ""
-    *_, peak, status = line.split()
-    return Cost(int(status), stdout.read_text("ascii"), int(peak) / 1024)
+    _, user, system, peak, status = line.split()
+    cpu = float(user) + float(system)
+    return Cost(int(status), stdout.read_text("ascii"), int(peak) / 1024, cpu)
 
 
 # --- hostile files ------------------------------------------------------------------------------
@@ -216,8 +218,8 @@ BOMBS = {
     ),
     "a commit with a message of 99 MiB": Bomb(
         lambda: one("commit", filled(b"tree " + OID + b"\n\n", b"x", NEAR)),
-        5,
-        "absentObject",
+        4,
+        "messageTooLong",
         DEAR,
     ),
     "a tag whose type is 99 MiB long": Bomb(
@@ -366,9 +368,13 @@ def links_and_prerequisites() -> bytes:
     count = 200_000
     ids = [number.to_bytes(20) for number in range(1, 2 * count + 1)]
     pack = PackBuilder()
-    names = enumerate(ids[:count])
-    tree = pack.add("tree", b"".join(b"100644 %06d\0" % n + oid for n, oid in names))
-    commit = pack.add("commit", packs.commit_bytes(tree.oid))
+    folders = []
+    for first in range(0, count, 50_000):
+        names = enumerate(ids[first : first + 50_000])
+        listed = b"".join(b"100644 %06d\0" % number + oid for number, oid in names)
+        folders.append((b"40000", b"%06d" % first, pack.add("tree", listed).oid))
+    tree = pack.add("tree", packs.tree_bytes(folders))
+    commit = pack.add("commit", packs.commit_bytes(tree.oid, [ids[count]]))
     gone = [oid.hex() for oid in ids[count:]]
     return bundle(pack.build(), [(commit.hex, "refs/heads/main")], gone)
 

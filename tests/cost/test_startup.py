@@ -11,9 +11,11 @@ import pytest
 import zlib_ng
 
 from tests.support.bundles import honest_bundle
+from tests.support.packs import PackBuilder, commit_bytes, tree_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 NEVER = {"msgspec", "dataclasses", "typing", "pathlib", "inspect", "importlib.metadata", "sh"}
+NEVER |= {"tomllib", "unicodedata", "urllib", "urllib.parse"}
 
 _SCRIPT = """\
 import sys
@@ -49,6 +51,38 @@ def test_a_verification_as_text_loads_nothing_slow(file: str) -> None:
     assert (status, "accepted, 10 objects" in output) == (0, True)
     assert {"packparse.verify", "packparse.formats.text", "zlib_ng.zlib_ng"} <= modules
     assert modules & (NEVER | {"json", "packparse.formats.json"}) == set()
+
+
+def test_what_only_some_files_need_is_loaded_for_these_alone(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('extends = "candidate"\n')
+    pack = PackBuilder()
+    blob = pack.add("blob", b"x")
+    names = [b"Caf\xc3\xa9", b"caf\xc3\xa9"]
+    pack.add("tree", tree_bytes((b"100644", name, blob.oid) for name in names))
+    path = tmp_path / "x.pack"
+    path.write_bytes(pack.build())
+    status, output, modules = loaded("verify", "--policy", str(policy), str(path))
+    assert (status, "caseCollision" in output) == (3, True)
+    assert {"tomllib", "unicodedata"} <= modules
+
+
+def test_a_range_loads_nothing_slow(tmp_path: Path) -> None:
+    # The trees of the range are compared with those of the base.
+    base, pack = PackBuilder(), PackBuilder()
+    first = base.add("commit", commit_bytes(base.add("tree", b"").oid))
+    link = pack.add("blob", b"x")
+    entries = [(b"120000", b"link", link.oid), (b"100644", b".gitattributes", link.oid)]
+    root = pack.add("tree", tree_bytes(entries))
+    tip = pack.add("commit", commit_bytes(root.oid, [first.oid]))
+    paths = {name: tmp_path / name for name in ("base.pack", "it.pack")}
+    paths["base.pack"].write_bytes(base.build())
+    paths["it.pack"].write_bytes(pack.build())
+    options = ["--base", first.hex, "--tip", tip.hex, "--base-pack", str(paths["base.pack"])]
+    status, output, modules = loaded("verify", *options, str(paths["it.pack"]))
+    assert (status, "changed from the base: 2 files" in output) == (0, True)
+    assert "packparse.compare" in modules
+    assert modules & (NEVER | {"json"}) == set()
 
 
 def test_json_is_loaded_only_to_write_json(file: str) -> None:

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from packparse.codes import BY_NAME, RULES
+from packparse.checks import CATALOG
+from packparse.codes import ERROR, LIMIT
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
 from packparse.report import Report
 from packparse.verify import Options, Verifier
-from tests.support.gitrepo import git
+from tests.support.gitrepo import git, git_version
 from tests.support.packs import oid_length
 
-# git's words where it refuses an object for its grammar: "error: object OID: msgId: what is wrong".
-_FSCK = re.compile(rb"^error: object [0-9a-f]+: ([A-Za-z0-9]+): ", re.MULTILINE)
+# git's words where it has something against an object: "error: object OID: msgId: what is wrong".
+_SAYS = re.compile(rb"^(error|warning): object [0-9a-f]+: ([A-Za-z0-9]+): ", re.MULTILINE)
 # All that git says of a tag that lacks its name line or is too short.
 _TAG = b"fatal: invalid tag"
 INVALID_TAG = "invalid tag"
+
+# Before this version git read a date as strtoumax does: with any blanks and a sign before it, and
+# zeros behind more than one blank.
+STRICT_DATES = (2, 40)
+DATES = frozenset(("badDate", "zeroPaddedDate"))
+# What it may say of such a date once it has read it.
+BEHIND_DATES = DATES | {"badDateOverflow", "badTimezone"}
+
+# Faults in what links are read from. Behind one of them we do not go on, and git, which may say
+# another thing first, gives no id unless it does.
+UNREADABLE = frozenset(("missingTree", "badTreeSha1", "badParentSha1", "missingObject"))
+UNREADABLE |= {"badObjectSha1", "missingTypeEntry", "missingType", "badType"}
+UNREADABLE |= {"missingTagEntry", "missingTag", "tagTooShort"}
 
 # Of a version 2 index: magic and version, the fanout table of which the last number counts all.
 _IDS_AT = 8 + 256 * 4
@@ -40,6 +54,18 @@ class Ours:
         """The names of all findings, sorted."""
         return sorted({finding.code.name for finding in self.report.findings.sorted()})
 
+    @property
+    def errors(self) -> set[str]:
+        """The names of the findings that refuse the pack."""
+        found = self.report.findings.sorted()
+        return {finding.code.name for finding in found if finding.severity == ERROR}
+
+    def says(self, name: str) -> bool:
+        """Whether this is among the findings, or what is found in its place."""
+        old = name in BEHIND_DATES and git_version() < STRICT_DATES
+        alike = UNREADABLE | {name} | (DATES if old else set())
+        return not alike.isdisjoint(self.codes)
+
 
 @dataclass(frozen=True, slots=True)
 class Theirs:
@@ -53,13 +79,16 @@ class Theirs:
     @property
     def grammar(self) -> list[str]:
         """The fsck message ids that git gave as errors, or INVALID_TAG."""
-        found = [name.decode() for name in _FSCK.findall(self.stderr)]
+        found = list(self._said(b"error"))
         return found or ([INVALID_TAG] if self.stderr.strip() == _TAG else [])
 
     @property
-    def excused(self) -> bool:
-        """Whether git refuses only for grammar that packparse has no code for yet."""
-        return bool(self.grammar) and not any(name in BY_NAME for name in self.grammar)
+    def warned(self) -> list[str]:
+        """The fsck message ids that git gave as warnings."""
+        return list(self._said(b"warning"))
+
+    def _said(self, level: bytes) -> Iterator[str]:
+        return (name.decode() for how, name in _SAYS.findall(self.stderr) if how == level)
 
 
 def ours(
@@ -75,16 +104,18 @@ def ours(
     return Ours(report.accepted, report, [oid.hex() for oid in verifier.table.sorted_ids()])
 
 
-def theirs(repo: Path, pack: bytes, fmt: str = "sha1") -> Theirs:
+def theirs(repo: Path, pack: bytes, fmt: str = "sha1", *config: str) -> Theirs:
     """Ask `git index-pack --strict` with one process; `repo` is not touched.
 
     A quick twin of gitrepo.index_pack_strict for many packs: the ids are read from the index.
+    `config` are settings such as core.bigFileThreshold=1k.
     """
     with tempfile.TemporaryDirectory() as folder:
         path, index = Path(folder, "it.pack"), Path(folder, "it.idx")
         path.write_bytes(pack)
+        settings = [word for setting in config for word in ("-c", setting)]
         command = ["index-pack", "--strict", "--threads=1", "-o", str(index), str(path)]
-        done = git(repo, *command, check=False)
+        done = git(repo, *settings, *command, check=False)
         accepted = done.returncode == 0 and len(done.stdout.split()) == 1
         oids = _index_oids(index.read_bytes(), oid_length(fmt)) if accepted else []
     return Theirs(accepted, done.returncode, done.stderr, oids)
@@ -95,23 +126,43 @@ def _index_oids(index: bytes, width: int) -> list[str]:
     return [index[_IDS_AT + n * width :][:width].hex() for n in range(count)]
 
 
+def is_known_to(name: str, version: tuple[int, ...]) -> bool:
+    """Whether a version of git has what the code of this name stands for; it has all of ours."""
+    since = CATALOG[name].since
+    return not since or tuple(map(int, since.split("."))) <= version
+
+
+def unexplained(mine: Ours, git_says: Theirs) -> set[str]:
+    """Of what we refuse a pack for that the installed git accepts, what should not be.
+
+    The rest is explained by rows of known.py: ids that this git does not have yet, dates that it
+    reads, errors that it prints and forgets, and limits, which are no matter of right and wrong.
+    """
+    version = git_version()
+    wrong = {name for name in mine.errors if is_known_to(name, version)} - set(git_says.grammar)
+    if version < STRICT_DATES:
+        wrong -= DATES
+    return {name for name in wrong if CATALOG[name].klass != LIMIT}
+
+
 def difference(repo: Path, pack: bytes, fmt: str = "sha1") -> str | None:
     """What is wrong between the two verdicts on a pack, or None.
 
-    Where git refuses for grammar that has no code here yet, ours may accept.
+    What git accepts is accepted under the rule set `git`, unless it is explained; what git refuses
+    is refused under both rule sets, for what git says among others.
     """
-    judged = {rules: ours(pack, rules, fmt) for rules in RULES}
-    git_says = theirs(repo, pack, fmt)
+    mine, git_says = ours(pack, "git", fmt), theirs(repo, pack, fmt)
     if git_says.accepted:
-        mine = judged["git"]
-        if not mine.accepted:
-            return f"git accepts, we refuse: {', '.join(mine.codes)}"
-        return None if mine.oids == git_says.oids else "both accept, the ids differ"
-    if git_says.excused:
-        return None
-    liked = [rules for rules in RULES if judged[rules].accepted]
+        if mine.accepted:
+            return None if mine.oids == git_says.oids else "both accept, the ids differ"
+        wrong = unexplained(mine, git_says)
+        return f"git accepts, we refuse: {', '.join(sorted(wrong))}" if wrong else None
     words = git_says.stderr.decode(errors="replace").strip()
-    return f"git refuses ({words}), we accept under {' and '.join(liked)}" if liked else None
+    for rules, verdict in (("git", mine), ("candidate", ours(pack, "candidate", fmt))):
+        if verdict.accepted:
+            return f"git refuses ({words}), we accept under {rules}"
+    same = not git_says.grammar or any(map(mine.says, git_says.grammar))
+    return None if same else f"git refuses ({words}), we find: {', '.join(mine.codes)}"
 
 
 def differences(

@@ -177,7 +177,8 @@ def alone(kind: str, content: Callable[[bytes, bytes], bytes]) -> Writer:
     return write
 
 
-def _hex(oid: bytes) -> bytes:
+def hexed(oid: bytes) -> bytes:
+    """Return an id as it stands in a commit or tag."""
     return oid.hex().encode()
 
 
@@ -204,51 +205,99 @@ def _tree_cut(drop: int) -> Writer:
     return write
 
 
-MALFORMED: dict[str, Writer] = {
-    "an empty commit": alone("commit", lambda _c, _t: b""),
-    "a commit without a tree": alone("commit", lambda c, _t: commit_bytes(None, [c])),
-    "a commit that begins with its parent": alone(
-        "commit", lambda c, t: b"parent %s\n" % _hex(c) + commit_bytes(t)
+# Each with the id for which we refuse it. git refuses commits and tags of which it cannot read the
+# links before its fsck gives an id.
+MALFORMED: dict[str, tuple[str, Writer]] = {
+    "an empty commit": ("missingTree", alone("commit", lambda _c, _t: b"")),
+    "a commit without a tree": (
+        "missingTree",
+        alone("commit", lambda c, _t: commit_bytes(None, [c])),
     ),
-    "a tree id that is too short": alone("commit", lambda _c, t: commit_bytes(_hex(t)[:-1])),
-    "a tree id that is too long": alone("commit", lambda _c, t: commit_bytes(_hex(t) + b"0")),
-    "a tree id that is no hex": alone("commit", lambda _c, t: commit_bytes(_hex(t)[:-1] + b"g")),
-    "a tree id and the end": alone("commit", lambda _c, t: b"tree " + _hex(t)),
-    "a tree line with a carriage return": alone(
-        "commit", lambda _c, t: commit_bytes(_hex(t) + b"\r")
+    "a commit that begins with its parent": (
+        "missingTree",
+        alone("commit", lambda c, t: b"parent %s\n" % hexed(c) + commit_bytes(t)),
     ),
-    "two spaces before a tree id": alone("commit", lambda _c, t: commit_bytes(b" " + _hex(t))),
-    "a parent id that is too short": alone("commit", lambda c, t: commit_bytes(t, [_hex(c)[:-1]])),
-    "a parent id that is too long": alone("commit", lambda c, t: commit_bytes(t, [_hex(c) + b"0"])),
-    "a parent id that is no hex": alone(
-        "commit", lambda c, t: commit_bytes(t, [_hex(c)[:-1] + b"g"])
+    "a tree id that is too short": (
+        "badTreeSha1",
+        alone("commit", lambda _c, t: commit_bytes(hexed(t)[:-1])),
     ),
-    "a bad parent after a good one": alone("commit", lambda c, t: commit_bytes(t, [c, b"none"])),
-    "a commit that ends with its tree": alone("commit", lambda _c, t: b"tree %s\n" % _hex(t)),
-    "a commit that ends with its parents": alone(
-        "commit", lambda c, t: b"tree %s\nparent %s\n" % (_hex(t), _hex(c))
+    "a tree id that is too long": (
+        "badTreeSha1",
+        alone("commit", lambda _c, t: commit_bytes(hexed(t) + b"0")),
     ),
-    "an empty tag": alone("tag", lambda _c, _t: b""),
-    "a tag without an object": alone("tag", lambda _c, _t: tag_bytes(None)),
-    "an object id that is too short": alone("tag", lambda c, _t: tag_bytes(_hex(c)[:-1])),
-    "an object id that is too long": alone("tag", lambda c, _t: tag_bytes(_hex(c) + b"0")),
-    "an object id that is no hex": alone("tag", lambda c, _t: tag_bytes(_hex(c)[:-1] + b"g")),
-    "a tag without a type": alone("tag", lambda c, _t: tag_bytes(c, None)),
-    "a tag of an unknown type": alone("tag", lambda c, _t: tag_bytes(c, b"folder")),
-    "a tag of an empty type": alone("tag", lambda c, _t: tag_bytes(c, b"")),
-    "a tag of a type in capitals": alone("tag", lambda c, _t: tag_bytes(c, b"COMMIT")),
-    "a tag of a type and a space": alone("tag", lambda c, _t: tag_bytes(c, b"commit ")),
-    "a tag that ends in its type": alone("tag", lambda c, _t: b"object %s\ntype commit" % _hex(c)),
-    "a tree of one byte": alone("tree", lambda _c, _t: b"1"),
-    "a tree cut in its last id": _tree_cut(1),
-    "a tree without its last id": _tree_cut(20),
-    "a tree cut between mode and name": alone("tree", lambda _c, t: b"100644 " + t),
-    "a tree entry without a mode": a_file(b""),
-    "a tree entry without a name": a_file(FILE, b""),
-    "a mode with a digit that is not octal": a_file(b"100648"),
-    "a mode with a sign": a_file(b"+100644"),
-    "a mode with a second space before it": a_file(b" 100644"),
-    "a mode in hex": a_file(b"0x81a4"),
+    "a tree id that is no hex": (
+        "badTreeSha1",
+        alone("commit", lambda _c, t: commit_bytes(hexed(t)[:-1] + b"g")),
+    ),
+    "a tree id and the end": ("badTreeSha1", alone("commit", lambda _c, t: b"tree " + hexed(t))),
+    "a tree line with a carriage return": (
+        "badTreeSha1",
+        alone("commit", lambda _c, t: commit_bytes(hexed(t) + b"\r")),
+    ),
+    "two spaces before a tree id": (
+        "badTreeSha1",
+        alone("commit", lambda _c, t: commit_bytes(b" " + hexed(t))),
+    ),
+    "a parent id that is too short": (
+        "badParentSha1",
+        alone("commit", lambda c, t: commit_bytes(t, [hexed(c)[:-1]])),
+    ),
+    "a parent id that is too long": (
+        "badParentSha1",
+        alone("commit", lambda c, t: commit_bytes(t, [hexed(c) + b"0"])),
+    ),
+    "a parent id that is no hex": (
+        "badParentSha1",
+        alone("commit", lambda c, t: commit_bytes(t, [hexed(c)[:-1] + b"g"])),
+    ),
+    "a bad parent after a good one": (
+        "badParentSha1",
+        alone("commit", lambda c, t: commit_bytes(t, [c, b"none"])),
+    ),
+    "a commit that ends with its tree": (
+        "badTreeSha1",
+        alone("commit", lambda _c, t: b"tree %s\n" % hexed(t)),
+    ),
+    "a commit that ends with its parents": (
+        "badParentSha1",
+        alone("commit", lambda c, t: b"tree %s\nparent %s\n" % (hexed(t), hexed(c))),
+    ),
+    "an empty tag": ("missingObject", alone("tag", lambda _c, _t: b"")),
+    "a tag without an object": ("missingObject", alone("tag", lambda _c, _t: tag_bytes(None))),
+    "an object id that is too short": (
+        "badObjectSha1",
+        alone("tag", lambda c, _t: tag_bytes(hexed(c)[:-1])),
+    ),
+    "an object id that is too long": (
+        "badObjectSha1",
+        alone("tag", lambda c, _t: tag_bytes(hexed(c) + b"0")),
+    ),
+    "an object id that is no hex": (
+        "badObjectSha1",
+        alone("tag", lambda c, _t: tag_bytes(hexed(c)[:-1] + b"g")),
+    ),
+    "a tag without a type": ("missingTypeEntry", alone("tag", lambda c, _t: tag_bytes(c, None))),
+    "a tag of an unknown type": ("badType", alone("tag", lambda c, _t: tag_bytes(c, b"folder"))),
+    "a tag of an empty type": ("badType", alone("tag", lambda c, _t: tag_bytes(c, b""))),
+    "a tag of a type in capitals": ("badType", alone("tag", lambda c, _t: tag_bytes(c, b"COMMIT"))),
+    "a tag of a type and a space": (
+        "badType",
+        alone("tag", lambda c, _t: tag_bytes(c, b"commit ")),
+    ),
+    "a tag that ends in its type": (
+        "missingType",
+        alone("tag", lambda c, _t: b"object %s\ntype commit" % hexed(c)),
+    ),
+    "a tree of one byte": ("badTree", alone("tree", lambda _c, _t: b"1")),
+    "a tree cut in its last id": ("badTree", _tree_cut(1)),
+    "a tree without its last id": ("badTree", _tree_cut(20)),
+    "a tree cut between mode and name": ("badTree", alone("tree", lambda _c, t: b"100644 " + t)),
+    "a tree entry without a mode": ("badTree", a_file(b"")),
+    "a tree entry without a name": ("badTree", a_file(FILE, b"")),
+    "a mode with a digit that is not octal": ("badTree", a_file(b"100648")),
+    "a mode with a sign": ("badTree", a_file(b"+100644")),
+    "a mode with a second space before it": ("badTree", a_file(b" 100644")),
+    "a mode in hex": ("badTree", a_file(b"0x81a4")),
 }
 
 
@@ -320,27 +369,20 @@ ODD_OBJECTS: dict[str, Writer] = {
     "a submodule whose commit is a blob here": _gitlink(lambda f: packs.oid("blob", TEXT, f)),
     "a tag of a tag of a tag of a blob": _tag_of_tags,
     "a tree 2,000 folders deep": _nested_trees(2_000),
-    "ten folders to the tenth": _nested_trees(10, 10),
     "sixty-six parents": _octopus(66),
     "the same parent twice": alone("commit", lambda c, t: commit_bytes(t, [c, c])),
-    "a tree id in capitals": alone("commit", lambda _c, t: commit_bytes(_hex(t).upper())),
-    "a parent id in capitals": alone("commit", lambda c, t: commit_bytes(t, [_hex(c).upper()])),
-    "a tag's object in capitals": alone("tag", lambda c, _t: tag_bytes(_hex(c).upper())),
+    "a tree id in capitals": alone("commit", lambda _c, t: commit_bytes(hexed(t).upper())),
+    "a parent id in capitals": alone("commit", lambda c, t: commit_bytes(t, [hexed(c).upper()])),
+    "a tag's object in capitals": alone("tag", lambda c, _t: tag_bytes(hexed(c).upper())),
     "a parent line behind the author": alone(
         "commit", lambda _c, t: commit_bytes(t, extra=b"parent " + b"1" * 40 + b"\n")
     ),
     "an unknown header": alone("commit", lambda _c, t: commit_bytes(t, extra=b"x y\n")),
     "a commit without a message": alone("commit", lambda _c, t: commit_bytes(t, message=b"")),
-    "a tag without a tagger": alone("tag", lambda c, _t: tag_bytes(c, tagger=None)),
-    "mode 100664": a_file(b"100664"),
-    "mode 100600": a_file(b"100600"),
-    "mode 104755": a_file(b"104755"),
-    "mode 644, which git reads as a submodule": a_file(b"644"),
-    "mode 777777": a_file(b"777777"),
-    "a mode that wraps around 32 bits (case 46)": a_file(b"37777777777100644"),
-    "a mode of one digit": a_file(b"1"),
-    "a name that is not UTF-8": a_file(FILE, b"\xff\xfe"),
-    "a name with a line end": a_file(FILE, b"a\nb"),
-    "a name with a space in front": a_file(FILE, b" x"),
-    "a name of 3,000 bytes": a_file(FILE, b"n" * 3_000),
+}
+
+# Accepted by git, and over a limit of ours.
+COSTLY: dict[str, Writer] = {
+    "ten folders to the tenth (CVE-2017-15298)": _nested_trees(10, 10),
+    "5,000 folders in each other": _nested_trees(5_000),
 }

@@ -12,15 +12,18 @@ import pytest
 
 import packparse.stream
 import packparse.verify
+from packparse import checks
 from packparse.cli import main
-from packparse.codes import BY_NAME
+from packparse.formats import sarif
 from packparse.formats.json import as_object
-from packparse.limits import SPECS
+from packparse.limits import SPECS, Limits
 from packparse.objectformat import SHA1, SHA256
+from packparse.report import Report
 from packparse.table import EntryTable
 from packparse.verify import verify_bytes
 from scripts import make_docs
 from tests.support import bundles, packs
+from tests.support.candidates import Folder, link, on_top, program, submodule
 
 ROOT = make_docs.ROOT
 DOCS = ROOT / "docs"
@@ -32,11 +35,12 @@ MODULES = sorted(path.relative_to(ROOT / "packparse") for path in ROOT.glob("pac
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`]+)`")
+EACH = re.MULTILINE | re.DOTALL
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 # Objects of the report whose keys are data: limits and codes.
-MAPS = {"limits": set(SPECS), "finding_counts": set(BY_NAME)}
+MAPS = {"limits": set(SPECS), "finding_counts": set(checks.CATALOG)}
 TYPES: dict[str, set[type]] = {
     "string": {str},
     "integer": {int},
@@ -96,6 +100,61 @@ def test_the_generator_tells_a_stale_page(
     assert "255 MiB" in capsys.readouterr().out
 
 
+def test_a_check_says_how_it_is_let_pass_and_which_files_show_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = tmp_path / "index.json"
+    cases = [
+        ("bad/b.pack", "hasDotgit", [], []),
+        ("bad/a.pack", "hasDotgit", ["dashName"], []),
+        ("bad/a.pack", "hasDotgit", [], []),
+        ("good/c.pack", None, [], ["dashName"]),
+        ("bad/d.pack", "treeTooDeep", ["hasDotgit"], []),
+    ]
+    rows = [
+        {"file": file, "expected": {"code": code, "also": also, "notes": notes}}
+        for file, code, also, notes in cases
+    ]
+    index.write_text(json.dumps({"cases": rows}), "utf-8")
+    monkeypatch.setattr(make_docs, "CORPUS", index)
+    page = make_docs.checks_page()
+    said = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", page, EACH))
+    assert set(said) == set(checks.CATALOG)
+    assert '`hasDotgit = "warning"` under `[severity]`' in said["hasDotgit"]
+    assert said["hasDotgit"].endswith("- Corpus: `bad/a.pack`, `bad/b.pack`\n\n")
+    assert "In the policy `fork` it is an error." in said["dashName"]
+    assert said["dashName"].endswith("- Corpus: `bad/a.pack`, `good/c.pack`\n\n")
+    assert "`--limit tree_depth=VALUE`" in said["treeTooDeep"]
+    assert "It cannot be allowed." in said["badTree"]
+    assert said["badTree"].endswith("- Corpus: none.\n\n")
+    monkeypatch.setattr(make_docs, "CORPUS", tmp_path / "absent.json")
+    assert "- Corpus: `" not in make_docs.checks_page()
+
+
+@pytest.mark.parametrize(
+    "name", ["hasDotgit", "dashName", "mergeCommit", "tooManyFiles", "badTree"]
+)
+def test_the_command_explains_a_check_as_the_page_does(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert main(["explain", name]) == 0
+    page = read(DOCS / "reference" / "checks.md").replace("`", "")
+    part = page[page.index(f"### {name}\n") :]
+    printed = capsys.readouterr().out
+    for line in ("What to do", "To let it pass"):
+        said = re.search(rf"^- {line}: (.+)$", part, re.MULTILINE)
+        assert said
+        assert f"  {line}: {said[1]}\n" in printed
+
+
+def test_every_id_of_git_is_a_check_or_is_said_not_to_be_one() -> None:
+    text = section(read(DOCS / "reference" / "checks.md"), "Ids of git that no object can have")
+    never = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    ids = {code.name for code in checks.CATALOG.values() if code.since}
+    assert not ids.intersection(never)
+    assert f"git's fsck has {len(ids) + len(never)} message ids" in text
+
+
 # --- links, commands and options ----------------------------------------------------------------
 
 
@@ -124,7 +183,7 @@ def test_every_make_target_exists(page: Path) -> None:
 def test_every_command_and_option_exists(page: Path) -> None:
     commands = ("", "verify", "explain", "checks")
     options = {name for command in commands for name in OPTION.findall(help_of(command))}
-    for piece in code_in(read(page)):
+    for piece in (part for line in code_in(read(page)) for part in line.split(" | ")):
         assert set(re.findall(r"\bpackcheck ([a-z]+)", piece)) <= set(commands), piece
         if "packcheck" in piece or (piece.startswith("--") and page.name != "differences.md"):
             assert set(OPTION.findall(piece)) <= options, piece
@@ -161,7 +220,7 @@ def test_the_library_example_runs(
 
 def test_the_exit_status_is_that_of_the_help() -> None:
     said = re.findall(r"^  (\d)  (.+)$", help_of("verify"), re.MULTILINE)
-    table = section(read(README), "Verify your own repository")
+    table = section(read(README), "Verify a whole history")
     assert re.findall(r"^\| (\d) \| (.+) \|$", table, re.MULTILINE) == said
 
 
@@ -211,9 +270,10 @@ def imports_of(path: Path) -> set[str]:
 
 
 def test_the_checklist_is_that_of_the_code() -> None:
-    in_code = re.findall(r"^    (\d)  (.+)$", packparse.verify.__doc__ or "", re.MULTILINE)
+    in_code = re.findall(r"^    (\d+) +(.+)$", packparse.verify.__doc__ or "", re.MULTILINE)
     text = section(read(ARCHITECTURE), "The checklist")
-    assert re.findall(r"^(\d)\. (.+)$", text, re.MULTILINE) == in_code
+    assert re.findall(r"^(\d+)\. (.+)$", text, re.MULTILINE) == in_code
+    assert [number for number, _ in in_code] == [str(n) for n in range(1, len(in_code) + 1)]
     assert in_code
 
 
@@ -270,6 +330,20 @@ def example_bundle() -> bytes:
     return bundles.bundle(pack.build(), [(second.hex, "refs/heads/main")])
 
 
+def example_candidate() -> Report:
+    """A report in which every list of changes has an item, and something is inherited."""
+    odd: Folder = {b"old": link(b"/usr"), b"file": b"old\n"}
+    new: Folder = {
+        **odd,
+        b"file": b"new\n",
+        b".gitattributes": b"*.bin filter=lfs\n",
+        b"link": link(b"file"),
+        b"module": submodule(),
+        b"run": program(b"#!/bin/sh\n"),
+    }
+    return on_top(odd, new).verify()
+
+
 @pytest.fixture(name="reports")
 def make_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -284,7 +358,7 @@ def make_reports(
     names = ["example.bundle", "honest.bundle", "open.bundle", "absent.bundle"]
     assert main(["verify", "--limit", "parents=0", "--format", "json", *names]) == 6
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    return [*printed, as_object(verify_bytes(b"neither"))]
+    return [*printed, as_object(verify_bytes(b"neither")), as_object(example_candidate())]
 
 
 def described() -> dict[str, set[type]]:
@@ -331,7 +405,7 @@ def test_fields_have_the_types_that_are_described(reports: list[dict[str, object
 def test_the_keys_of_the_maps_are_limits_and_codes(reports: list[dict[str, object]]) -> None:
     for report in reports:
         assert list(report["limits"]) == list(SPECS)  # type: ignore[call-overload]
-        assert set(report["finding_counts"]) <= set(BY_NAME)  # type: ignore[call-overload]
+        assert set(report["finding_counts"]) <= set(checks.CATALOG)  # type: ignore[call-overload]
 
 
 def test_the_example_is_what_the_command_prints(reports: list[dict[str, object]]) -> None:
@@ -344,3 +418,17 @@ def test_the_example_is_what_the_command_prints(reports: list[dict[str, object]]
         assert isinstance(stats, dict)
         stats |= {"seconds": 0, "peak_rss_bytes": 0}
     assert shown == reports[0]
+
+
+def test_sarif_has_what_is_said_of_it() -> None:
+    options = packparse.verify.Options(limits=Limits("candidate", {"parents": 0}))
+    report = verify_bytes(example_bundle(), options, name="example.bundle")
+    printed = sarif.render(report, "1.0.0")
+    (run,) = json.loads(printed)["runs"]
+    rows = dict(
+        re.findall(r"^\| `([\w.]+)` \| (.+) \|$", section(read(REPORT), "SARIF"), re.MULTILINE)
+    )
+    assert {name.partition(".")[0] for name in rows} == set(run)
+    for text in rows.values():
+        for name in re.findall(r"`([\w.]+)`", text):
+            assert all(f'"{part}":' in printed for part in name.split(".")), name

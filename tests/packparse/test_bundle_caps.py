@@ -36,7 +36,8 @@ def _caps(m: Maker) -> dict[str, Cap]:
     long = m.ref(name + b"n")
     pre = b" " + b"c" * 100
     refs = [m.ref(b"refs/heads/%d" % n) for n in range(3)]
-    pres = [m.pre(oid=f"{n:x}" * len(m.main)) for n in range(3)]
+    pres = [m.pre(), *(m.pre(oid=f"{n:x}" * len(m.main)) for n in range(2))]
+    on = m.based
     end = first + len(line) + 1
     return {
         "a ref line": Cap(
@@ -44,8 +45,8 @@ def _caps(m: Maker) -> dict[str, Cap]:
             "bundleLineTooLong", first,
         ),
         "a prerequisite line": Cap(
-            "bundle_line_bytes", len(m.pre(pre)) - 1, m.make(m.pre(pre), m.ref()),
-            m.make(m.pre(pre + b"c"), m.ref()), "bundleLineTooLong", first,
+            "bundle_line_bytes", len(m.pre(pre)) - 1, on.make(m.pre(pre), on.ref()),
+            on.make(m.pre(pre + b"c"), on.ref()), "bundleLineTooLong", first,
         ),
         "the whole header": Cap(
             "bundle_header_bytes", end, m.make(line), m.make(long), "bundleHeaderTooLarge",
@@ -56,7 +57,7 @@ def _caps(m: Maker) -> dict[str, Cap]:
             first + len(refs[0]) * 2,
         ),
         "the prerequisites": Cap(
-            "refs", 2, m.make(*pres[:2], m.ref()), m.make(*pres, m.ref()), "tooManyRefs",
+            "refs", 2, on.make(*pres[:2], on.ref()), on.make(*pres, on.ref()), "tooManyRefs",
             first + len(pres[0]) * 2,
         ),
     }  # fmt: skip
@@ -119,7 +120,8 @@ def test_the_header_gives_back_what_follows_it() -> None:
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
 def test_a_bundle_cut_anywhere_is_refused(maker: Maker) -> None:
-    data = maker.make(maker.pre(), maker.ref(), maker.ref(b"HEAD"))
+    on = maker.based
+    data = on.make(on.pre(), on.ref(), on.ref(b"HEAD"))
     options = Options()
     for length in range(len(data)):
         report = fed(data[:length], options, [])
@@ -129,7 +131,8 @@ def test_a_bundle_cut_anywhere_is_refused(maker: Maker) -> None:
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
 def test_a_flipped_bit_in_the_header_gives_findings_and_nothing_else(maker: Maker) -> None:
-    data = maker.make(maker.pre(), maker.ref(), maker.ref(b"HEAD"))
+    on = maker.based
+    data = on.make(on.pre(), on.ref(), on.ref(b"HEAD"))
     for at in range(data.index(b"PACK")):
         for bit in range(8):
             report = fed(packs.flip(data, at, 1 << bit), Options(), [])

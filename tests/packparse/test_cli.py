@@ -14,62 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from packparse import cli, codes, limits, scan
+from packparse import checks, cli, codes, limits, scan
 from packparse.cli import main
+from packparse.progress import Progress
 from packparse.report import Report
 from packparse.verify import Options
 from tests.support import packs
-from tests.support.bundles import bundle, honest_bundle
-
-ROOT = Path(__file__).resolve().parents[2]
-PACK = packs.small_honest()
-
-
-def _corrupt() -> bytes:
-    return packs.flip(PACK.pack, -1)
-
-
-def _policy() -> bytes:
-    return bundle(PACK.pack, [(PACK.commit.hex, "refs/heads/--mirror")])
-
-
-def _limit() -> bytes:
-    return packs.many_objects_header(0xFFFF_FFFF)
-
-
-def _incomplete() -> bytes:
-    return bundle(PACK.pack, [("ab" * 20, "refs/heads/main")])
-
-
-FILES = {0: PACK.pack, 1: _corrupt(), 3: _policy(), 4: _limit(), 5: _incomplete()}
+from tests.support.bundles import honest_bundle
+from tests.support.commands import FILES, ROOT, child, run, write_files
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one file for each class, which is also where the command runs."""
-    for klass, data in FILES.items():
-        (tmp_path / str(klass)).write_bytes(data)
+    write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    try:
-        status = main(arguments)
-    except SystemExit as stop:
-        status = stop.code if isinstance(stop.code, int) else -1
-    out, err = capsys.readouterr()
-    return status, out, err
-
-
-def child(
-    *arguments: str, cwd: Path, stdout: int = subprocess.PIPE, wrapper: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[str]:
-    command = [*wrapper, sys.executable, "-m", "packparse", *arguments]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command, cwd=cwd, env=env, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False
-    )
 
 
 # --- verify -------------------------------------------------------------------------------------
@@ -223,6 +183,9 @@ def test_a_limit_of_five_thousand_digits_is_a_usage_error(
         (("verify", "--limits", "none", "0"), "invalid choice: 'none'"),
         (("verify", "--object-format", "md5", "0"), "invalid choice: 'md5'"),
         (("verify", "--format", "xml", "0"), "invalid choice: 'xml'"),
+        (("verify", "--progress", "maybe", "0"), "invalid choice: 'maybe'"),
+        (("verify", "--base", "--tip", "0"), "argument --base: expected one argument"),
+        (("verify", "--pol", "fork", "0"), "unrecognized arguments"),
         (("verify", "--rule", "git", "0"), "unrecognized arguments"),
         (("verify", "--nonsense", "0"), "unrecognized arguments: --nonsense"),
         (("explain",), "required: CODE"),
@@ -244,6 +207,8 @@ def test_the_help_lists_every_exit_status_and_limit(capsys: pytest.CaptureFixtur
     for klass in range(7):
         assert f"\n  {klass}  " in out
     assert all(name in out for name in limits.SPECS)
+    options = "base tip known base-pack policy rules limits limit object-format format progress"
+    assert all(f"--{name} " in out for name in options.split())
 
 
 def test_the_version_is_that_of_the_distribution(
@@ -269,7 +234,7 @@ def test_a_version_that_is_not_known_is_no_crash(
 # --- explain and checks -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("code", codes.BY_NAME.values(), ids=lambda c: c.name)
+@pytest.mark.parametrize("code", checks.CATALOG.values(), ids=lambda c: c.name)
 def test_every_code_is_explained(capsys: pytest.CaptureFixture[str], code: codes.Code) -> None:
     status, out, err = run(capsys, "explain", code.name)
     assert (status, err) == (0, "")
@@ -305,7 +270,7 @@ def test_checks_lists_every_code_once(capsys: pytest.CaptureFixture[str]) -> Non
     assert head == ["code", "class", "candidate", "git"]
     expected = [
         [c.name, str(c.klass), c.severity("candidate"), c.severity("git")]
-        for c in codes.BY_NAME.values()
+        for c in checks.CATALOG.values()
     ]
     assert rows == expected
 
@@ -317,7 +282,7 @@ def test_checks_lists_every_code_once(capsys: pytest.CaptureFixture[str]) -> Non
 def test_an_interruption_is_class_6(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(_path: str, _options: Options) -> Report:
+    def interrupted(_path: str, _options: Options, _progress: Progress | None) -> Report:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(scan, "verify_path", interrupted)
@@ -328,10 +293,10 @@ def test_a_reader_that_has_gone_is_class_6_without_a_word(folder: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = child("verify", "0", "0", cwd=folder, stdout=writer)
+        status, _, err = child("verify", "0", "0", cwd=folder, stdout=writer)
     finally:
         os.close(writer)
-    assert (done.returncode, done.stderr) == (6, "")
+    assert (status, err) == (6, "")
 
 
 # Every command that writes; each as the whole of a program, whose stdout Python closes at the end.
@@ -351,8 +316,8 @@ def test_a_full_disk_is_class_6_and_no_traceback(
 ) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     with Path("/dev/full").open("w") as full:
-        done = child(*arguments, cwd=folder, stdout=full.fileno())
-    assert (done.returncode, done.stderr) == (6, "packcheck: No space left on device\n")
+        status, _, err = child(*arguments, cwd=folder, stdout=full.fileno())
+    assert (status, err) == (6, "packcheck: No space left on device\n")
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
@@ -360,8 +325,7 @@ def test_a_closed_standard_output_is_class_6_and_no_traceback(
     folder: Path, arguments: tuple[str, ...]
 ) -> None:
     done = child(*arguments, cwd=folder, wrapper=("sh", "-c", 'exec "$@" >&-', "sh"))
-    assert (done.returncode, done.stdout) == (6, "")
-    assert done.stderr == "packcheck: standard output is closed\n"
+    assert done == (6, "", "packcheck: standard output is closed\n")
 
 
 _FAILING = """
@@ -405,7 +369,7 @@ def test_what_fails_during_a_run_is_class_6_and_lets_go_of_the_output(
     error: BaseException,
     said: str,
 ) -> None:
-    def fail(_path: str, _options: Options) -> Report:
+    def fail(_path: str, _options: Options, _progress: Progress | None) -> Report:
         raise error
 
     closed: list[bool] = []
@@ -428,7 +392,7 @@ def test_a_mistake_of_ours_is_class_6_and_asks_for_a_report(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Status 1 would say that the file is corrupt.
-    def fail(_path: str, _options: Options) -> Report:
+    def fail(_path: str, _options: Options, _progress: Progress | None) -> Report:
         message = "not thought of"
         raise RuntimeError(message)
 
@@ -440,10 +404,11 @@ def test_a_mistake_of_ours_is_class_6_and_asks_for_a_report(
 
 
 @pytest.mark.usefixtures("folder")
-def test_standard_input_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, "verify", "0", "-")
+def test_standard_input_is_verified_once_at_most(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "verify", "-", "0", "-")
     assert (status, out) == (2, "")
-    assert err == "packcheck: standard input cannot be verified; give a file\n"
+    assert err == "packcheck: standard input can be verified once\n"
+    # With a folder before it the name is that of a file.
     assert run(capsys, "verify", "./-")[0] == 6
 
 
@@ -457,18 +422,17 @@ def test_the_module_runs_nothing_when_it_is_imported(capsys: pytest.CaptureFixtu
 
 
 def test_the_program_says_what_main_says(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    done = child("verify", "0", "4", cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr) == run(capsys, "verify", "0", "4")
+    assert child("verify", "0", "4", cwd=folder) == run(capsys, "verify", "0", "4")
 
 
 def test_a_name_that_is_no_text_is_shown_escaped(folder: Path) -> None:
     name = os.fsdecode(b"\xff\x1b.pack")
-    (folder / name).write_bytes(PACK.pack)
-    done = child("verify", name, cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith('"\\377\\033.pack": accepted')
-    done = child("verify", "--format=json", name, cwd=folder)
-    assert json.loads(done.stdout)["input"]["name"] == "\ufffd\x1b.pack"
+    (folder / name).write_bytes(FILES[0])
+    status, out, err = child("verify", name, cwd=folder)
+    assert (status, err) == (0, "")
+    assert out.startswith('"\\377\\033.pack": accepted')
+    _, out, _ = child("verify", "--format=json", name, cwd=folder)
+    assert json.loads(out)["input"]["name"] == "\ufffd\x1b.pack"
 
 
 def test_the_console_script_is_main() -> None:

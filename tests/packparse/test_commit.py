@@ -1,4 +1,4 @@
-"""What a commit links to: one tree and any number of parents, or git's id for what is wrong."""
+"""What a commit links to, or git's id for what is wrong; and who made it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import tracemalloc
 
 import pytest
 
-from packparse import codes
+from packparse import checks, codes
 from packparse.codes import Code
 from packparse.errors import PackError
 from packparse.limits import Limits
 from packparse.objects import commit
-from tests.support.packs import commit_bytes
+from tests.support.packs import IDENT, commit_bytes
 
 WIDTHS = (20, 32)
 
@@ -69,38 +69,38 @@ def test_parents_are_the_lines_directly_after_the_tree(name: str) -> None:
 
 
 REFUSED = {
-    "no content": (b"", codes.MISSING_TREE),
-    "an author line first": (b"author x\ntree " + HEX + b"\n", codes.MISSING_TREE),
-    "a parent line first": (b"parent " + HEX + b"\n", codes.MISSING_TREE),
-    "an empty line first": (b"\ntree " + HEX + b"\n", codes.MISSING_TREE),
-    "a blank before the line": (b" tree " + HEX + b"\n", codes.MISSING_TREE),
-    "capitals": (b"TREE " + HEX + b"\n", codes.MISSING_TREE),
-    "no space": (b"tree" + HEX + b"\n", codes.MISSING_TREE),
-    "a tab in place of the space": (b"tree\t" + HEX + b"\n", codes.MISSING_TREE),
-    "no id": (b"tree \n", codes.BAD_TREE_SHA1),
-    "the line cut after the word": (b"tree ", codes.BAD_TREE_SHA1),
-    "an id without its last digit": (b"tree " + HEX[:-1] + b"\n", codes.BAD_TREE_SHA1),
-    "an id with a digit more": (b"tree " + HEX + b"0\n", codes.BAD_TREE_SHA1),
+    "no content": (b"", checks.MISSING_TREE),
+    "an author line first": (b"author x\ntree " + HEX + b"\n", checks.MISSING_TREE),
+    "a parent line first": (b"parent " + HEX + b"\n", checks.MISSING_TREE),
+    "an empty line first": (b"\ntree " + HEX + b"\n", checks.MISSING_TREE),
+    "a blank before the line": (b" tree " + HEX + b"\n", checks.MISSING_TREE),
+    "capitals": (b"TREE " + HEX + b"\n", checks.MISSING_TREE),
+    "no space": (b"tree" + HEX + b"\n", checks.MISSING_TREE),
+    "a tab in place of the space": (b"tree\t" + HEX + b"\n", checks.MISSING_TREE),
+    "no id": (b"tree \n", checks.BAD_TREE_SHA1),
+    "the line cut after the word": (b"tree ", checks.BAD_TREE_SHA1),
+    "an id without its last digit": (b"tree " + HEX[:-1] + b"\n", checks.BAD_TREE_SHA1),
+    "an id with a digit more": (b"tree " + HEX + b"0\n", checks.BAD_TREE_SHA1),
     "an id of the other format": (
         b"tree " + oid(1, 32).hex().encode() + b"\n",
-        codes.BAD_TREE_SHA1,
+        checks.BAD_TREE_SHA1,
     ),
-    "an id that is no number": (b"tree " + b"g" * 40 + b"\n", codes.BAD_TREE_SHA1),
-    "a tree line without its end": (b"tree " + HEX, codes.BAD_TREE_SHA1),
-    "a tree line that ends in CR LF": (b"tree " + HEX + b"\r\n", codes.BAD_TREE_SHA1),
-    "two spaces": (b"tree  " + HEX + b"\n", codes.BAD_TREE_SHA1),
-    "a NUL in the id": (b"tree " + HEX[:-1] + b"\0\n", codes.BAD_TREE_SHA1),
+    "an id that is no number": (b"tree " + b"g" * 40 + b"\n", checks.BAD_TREE_SHA1),
+    "a tree line without its end": (b"tree " + HEX, checks.BAD_TREE_SHA1),
+    "a tree line that ends in CR LF": (b"tree " + HEX + b"\r\n", checks.BAD_TREE_SHA1),
+    "two spaces": (b"tree  " + HEX + b"\n", checks.BAD_TREE_SHA1),
+    "a NUL in the id": (b"tree " + HEX[:-1] + b"\0\n", checks.BAD_TREE_SHA1),
     "nothing after the tree line, where git says: bogus commit": (
         b"tree " + HEX + b"\n",
-        codes.BAD_TREE_SHA1,
+        checks.BAD_TREE_SHA1,
     ),
-    "a parent without an id": (b"tree " + HEX + b"\nparent \n", codes.BAD_PARENT_SHA1),
-    "a short parent": (b"tree " + HEX + b"\nparent " + HEX[:-1] + b"\n", codes.BAD_PARENT_SHA1),
-    "a long parent": (b"tree " + HEX + b"\nparent " + HEX + b"0\n", codes.BAD_PARENT_SHA1),
-    "a parent line without its end": (b"tree " + HEX + b"\nparent " + HEX, codes.BAD_PARENT_SHA1),
+    "a parent without an id": (b"tree " + HEX + b"\nparent \n", checks.BAD_PARENT_SHA1),
+    "a short parent": (b"tree " + HEX + b"\nparent " + HEX[:-1] + b"\n", checks.BAD_PARENT_SHA1),
+    "a long parent": (b"tree " + HEX + b"\nparent " + HEX + b"0\n", checks.BAD_PARENT_SHA1),
+    "a parent line without its end": (b"tree " + HEX + b"\nparent " + HEX, checks.BAD_PARENT_SHA1),
     "a bad second parent": (
         b"tree " + HEX + b"\nparent " + HEX + b"\nparent " + b"g" * 40 + b"\n",
-        codes.BAD_PARENT_SHA1,
+        checks.BAD_PARENT_SHA1,
     ),
 }
 
@@ -114,14 +114,14 @@ def test_a_malformed_commit_is_refused_with_gits_id(name: str) -> None:
 
 
 def test_git_names() -> None:
-    assert codes.MISSING_TREE.name == "missingTree"
-    assert codes.BAD_TREE_SHA1.name == "badTreeSha1"
-    assert codes.BAD_PARENT_SHA1.name == "badParentSha1"
+    assert checks.MISSING_TREE.name == "missingTree"
+    assert checks.BAD_TREE_SHA1.name == "badTreeSha1"
+    assert checks.BAD_PARENT_SHA1.name == "badParentSha1"
 
 
 def test_a_commit_of_the_other_format_is_refused() -> None:
-    assert refusal(commit_bytes(oid(1, 20)), 32) is codes.BAD_TREE_SHA1
-    assert refusal(commit_bytes(oid(1, 32)), 20) is codes.BAD_TREE_SHA1
+    assert refusal(commit_bytes(oid(1, 20)), 32) is checks.BAD_TREE_SHA1
+    assert refusal(commit_bytes(oid(1, 32)), 20) is checks.BAD_TREE_SHA1
 
 
 def memory_of(data: bytes) -> int:
@@ -147,7 +147,7 @@ def test_a_hundred_thousand_parents_take_no_more_memory_than_a_few_copies(end: b
         assert links(data, 20) == (oid(1), oid(2) * count)
         assert memory_of(data) < 6 * len(data)
     else:
-        assert refusal(data) is codes.BAD_PARENT_SHA1
+        assert refusal(data) is checks.BAD_PARENT_SHA1
 
 
 def test_a_flood_of_parents_is_counted_and_not_taken_apart() -> None:
@@ -163,3 +163,41 @@ def test_a_flood_of_parents_is_counted_and_not_taken_apart() -> None:
     assert found == [codes.TOO_MANY_PARENTS]
     # One copy of the lines at most.
     assert peak < 2 * len(data)
+
+
+# --- identities -----------------------------------------------------------------------------------
+
+LINES = b"tree " + HEX + b"\nparent " + HEX + b"\n"
+AUTHOR = b"author " + IDENT + b"\n"
+COMMITTER = b"committer " + IDENT + b"\n"
+NAME = IDENT[: IDENT.index(b">") + 1]
+
+IDENTITIES = {
+    "both": (
+        LINES + b"author A <a@x> 1 +0000\ncommitter B <b@x> 2 +0000\n\n",
+        (b"A <a@x>", b"B <b@x>"),
+    ),
+    "no author": (LINES + COMMITTER + b"\n", (b"", NAME)),
+    "no committer": (LINES + AUTHOR + b"\n", (NAME, b"")),
+    "the first of two": (
+        LINES + AUTHOR + COMMITTER + b"committer B <b@x> 2 +0000\nauthor B <b@x> 2 +0000\n\n",
+        (NAME, NAME),
+    ),
+    "none but in the message": (LINES + b"\nx\n" + AUTHOR + COMMITTER, (b"", b"")),
+    "none but in a continued line": (LINES + b"x y\n " + AUTHOR + b"\n", (b"", b"")),
+    "bytes as they are": (LINES + b"author \xff\x1b <\0> 1 +0000\n\n", (b"\xff\x1b <\0>", b"")),
+    "no date": (LINES + b"author A <a@x>\ncommitter B <b@x>\n\n", (b"A <a@x>", b"B <b@x>")),
+    "no address": (LINES + b"author A\ncommitter \n\n", (b"A", b"")),
+    "the end right behind": (LINES + b"author A <a@x>", (b"A <a@x>", b"")),
+    "the end in place of a name": (LINES + b"author ", (b"", b"")),
+    "nothing": (b"", (b"", b"")),
+    "a hundred thousand authors": (LINES + AUTHOR * 100_000, (NAME, b"")),
+}
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_identities_are_had_without_their_dates(name: str) -> None:
+    data, expected = IDENTITIES[name]
+    assert commit.identities(data) == expected
+    assert commit.identities(bytearray(data)) == expected
+    assert all(isinstance(part, bytes) for part in commit.identities(bytearray(data)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from packparse import codes
+from packparse import checks, codes, pathcodes
 from packparse.codes import Code
 from packparse.entry import BLOB, COMMIT, KIND_NAMES, TAG, TREE
 from packparse.errors import MisuseError
@@ -16,6 +16,7 @@ from packparse.objectformat import FORMATS
 from packparse.report import Report
 from packparse.verify import Options, verify_bytes
 from tests.support import bundles, packs
+from tests.support.bundles import Text
 from tests.support.packs import Handle, PackBuilder, commit_bytes, tag_bytes, tree_bytes
 
 KINDS = ("commit", "tree", "blob", "tag")
@@ -45,10 +46,11 @@ def linking(pack: PackBuilder, kind: str, target: bytes) -> Handle:
 def write(pack: PackBuilder, kind: str) -> Handle:
     """Append a complete object of this kind."""
     if kind == "blob":
-        return pack.add("blob", b"content\n")
+        return pack.add("blob", b"content")
+    blob = pack.add("blob", kind.encode())
+    tree = pack.add("tree", tree_bytes([(b"100644", b"file", blob.oid)]))
     if kind == "tree":
-        return pack.add("tree", tree_bytes([(b"160000", b"m", b"\x07" * 20)]))
-    tree = pack.add("tree", tree_bytes([(b"160000", b"n", b"\x07" * 20)]))
+        return tree
     commit = pack.add("commit", commit_bytes(tree.oid))
     return commit if kind == "commit" else pack.add("tag", tag_bytes(commit.oid))
 
@@ -85,7 +87,7 @@ def test_a_target_that_is_nowhere_is_absent(name: str, rules: str) -> None:
     pack = PackBuilder()
     LINKS[name](pack, ABSENT)
     report = verify_bytes(pack.build(), Options(rules=rules))
-    assert errors(report) == [(codes.ABSENT_OBJECT, ABSENT)]
+    assert errors(report) == [(checks.ABSENT_OBJECT, ABSENT)]
     assert report.klass == 5
 
 
@@ -109,7 +111,7 @@ def test_a_target_in_the_pack_must_be_of_the_kind_that_the_link_says(
         assert report.accepted
         assert report.findings.sorted() == []
     else:
-        assert errors(report) == [(codes.LINK_KIND_MISMATCH, target.oid)]
+        assert errors(report) == [(checks.LINK_KIND_MISMATCH, target.oid)]
         assert report.klass == 1
         message = report.findings.sorted()[0].message
         assert f"as a {WANTED[name]}" in message
@@ -121,7 +123,7 @@ def test_an_object_linked_to_as_two_kinds_is_wrong_once() -> None:
     blob = pack.add("blob", b"content\n")
     pack.add("tree", tree_bytes([(b"100644", b"a", blob.oid), (b"40000", b"b", blob.oid)]))
     report = verify_bytes(pack.build())
-    assert errors(report) == [(codes.LINK_KIND_MISMATCH, blob.oid)]
+    assert errors(report) == [(checks.LINK_KIND_MISMATCH, blob.oid)]
     assert report.findings.sorted()[0].path is None
 
 
@@ -130,7 +132,7 @@ def test_a_known_object_linked_to_as_two_kinds_is_wrong(actual: int) -> None:
     pack = PackBuilder()
     pack.add("tree", tree_bytes([(b"100644", b"a", ABSENT), (b"40000", b"b", ABSENT)]))
     report = verify_bytes(pack.build(), Options(known={ABSENT: actual}.get))
-    assert errors(report) == [(codes.LINK_KIND_MISMATCH, ABSENT)]
+    assert errors(report) == [(checks.LINK_KIND_MISMATCH, ABSENT)]
     assert report.klass == 1
 
 
@@ -141,7 +143,7 @@ def test_the_kind_of_a_rebuilt_target_counts() -> None:
     pack.add("tree", tree_bytes([(b"100644", b"a", made.oid)]))
     assert verify_bytes(pack.build()).accepted
     pack.add("tree", tree_bytes([(b"40000", b"a", made.oid)]))
-    assert errors(verify_bytes(pack.build())) == [(codes.LINK_KIND_MISMATCH, made.oid)]
+    assert errors(verify_bytes(pack.build())) == [(checks.LINK_KIND_MISMATCH, made.oid)]
 
 
 def test_an_absent_target_is_reported_once_however_often_it_is_named() -> None:
@@ -149,7 +151,7 @@ def test_an_absent_target_is_reported_once_however_often_it_is_named() -> None:
     for number in range(50):
         pack.add("tree", tree_bytes([(b"100644", b"%02d" % number, ABSENT)]))
     report = verify_bytes(pack.build())
-    assert report.findings.count(codes.ABSENT_OBJECT) == 1
+    assert report.findings.count(checks.ABSENT_OBJECT) == 1
 
 
 def test_links_are_not_judged_while_objects_are_unknown() -> None:
@@ -159,7 +161,7 @@ def test_links_are_not_judged_while_objects_are_unknown() -> None:
     pack.add_ofs(blob, packs.delta(9, 8, packs.copy(0, 8)))
     report = verify_bytes(pack.build())
     assert errors(report) == [(codes.DELTA_BASE_SIZE_MISMATCH, None)]
-    assert codes.LINKS_NOT_CHECKED in notes(report)
+    assert checks.LINKS_NOT_CHECKED in notes(report)
     assert report.klass == 1
 
 
@@ -169,9 +171,9 @@ def test_all_absent_objects_are_counted_and_a_hundred_are_kept(count: int) -> No
     listed = [(b"100644", b"%05d" % n, n.to_bytes(20, "big")) for n in range(1, count + 1)]
     pack.add("tree", tree_bytes(listed))
     report = verify_bytes(pack.build())
-    kept = [f.oid for f in report.findings.sorted() if f.code is codes.ABSENT_OBJECT]
+    kept = [f.oid for f in report.findings.sorted() if f.code is checks.ABSENT_OBJECT]
     assert kept == [target for _, _, target in listed][:100]
-    assert report.findings.count(codes.ABSENT_OBJECT) == count
+    assert report.findings.count(checks.ABSENT_OBJECT) == count
 
 
 def test_more_links_than_are_looked_at_in_one_batch_are_all_looked_at() -> None:
@@ -180,17 +182,16 @@ def test_more_links_than_are_looked_at_in_one_batch_are_all_looked_at() -> None:
     blob = pack.add("blob", b"content\n")
     empty = pack.add("tree", b"")
     for number in range(30):
-        listed = [
-            (b"100644", b"%06d" % n, (number << 32 | n).to_bytes(20, "big")) for n in range(5_000)
-        ]
+        first = (number + 1) << 32
+        listed = [(b"100644", b"%06d" % n, (first + n).to_bytes(20, "big")) for n in range(5_000)]
         listed.append((b"100644", b"z", (blob if number else empty).oid))
         pack.add("tree", tree_bytes(listed))
     report = verify_bytes(pack.build(), Options(limits=Limits("history")))
-    assert report.findings.count(codes.ABSENT_OBJECT) == 150_000
-    assert report.findings.count(codes.LINK_KIND_MISMATCH) == 1
+    assert report.findings.count(checks.ABSENT_OBJECT) == 150_000
+    assert report.findings.count(checks.LINK_KIND_MISMATCH) == 1
     known = Options(limits=Limits("history"), known=lambda oid: None if oid == empty.oid else BLOB)
     report = verify_bytes(pack.build(), known)
-    assert errors(report) == [(codes.LINK_KIND_MISMATCH, empty.oid)]
+    assert errors(report) == [(checks.LINK_KIND_MISMATCH, empty.oid)]
 
 
 # --- what the other side has ----------------------------------------------------------------------
@@ -203,13 +204,15 @@ def test_a_known_object_of_the_right_kind_completes_a_link(name: str) -> None:
     number = {"commit": COMMIT, "tree": TREE, "blob": BLOB, "tag": TAG}[WANTED[name]]
     answers: dict[bytes, int] = {ABSENT: number}
     report = verify_bytes(pack.build(), Options(known=answers.get))
-    assert report.findings.sorted() == []
+    # Where a link leads can be said only of what can be read.
+    unread = [pathcodes.SYMLINK_NOT_READ] if name == "a symbolic link" else []
+    assert [f.code for f in report.findings.sorted()] == unread
     # Known, of a kind that the other side does not tell.
     assert verify_bytes(pack.build(), Options(known={ABSENT: 0}.get)).accepted
     for other in KIND_NAMES:
         if other != number:
             report = verify_bytes(pack.build(), Options(known={ABSENT: other}.get))
-            assert errors(report) == [(codes.LINK_KIND_MISMATCH, ABSENT)]
+            assert errors(report) == [(checks.LINK_KIND_MISMATCH, ABSENT)]
             assert report.klass == 1
 
 
@@ -218,7 +221,7 @@ def test_what_the_other_side_does_not_know_is_absent_even_with_bases() -> None:
     LINKS["a file"](pack, ABSENT)
     options = Options(bases=frozenset([b"\x33" * 20]), known=lambda _: None)
     report = verify_bytes(pack.build(), options)
-    assert errors(report) == [(codes.ABSENT_OBJECT, ABSENT)]
+    assert errors(report) == [(checks.ABSENT_OBJECT, ABSENT)]
     assert report.unchecked_links == 0
 
 
@@ -245,7 +248,7 @@ def test_a_base_is_a_commit_that_the_other_side_has() -> None:
     wrong = PackBuilder()
     wrong.add("commit", commit_bytes(base))
     report = verify_bytes(wrong.build(), Options(bases=frozenset([base])))
-    assert errors(report) == [(codes.LINK_KIND_MISMATCH, base)]
+    assert errors(report) == [(checks.LINK_KIND_MISMATCH, base)]
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
@@ -269,7 +272,7 @@ def test_links_that_leave_a_bundle_for_its_prerequisites_are_noted_and_counted(f
     )
     report = verify_bytes(made)
     assert report.accepted
-    assert notes(report) == [codes.UNCHECKED_LINKS]
+    assert notes(report) == [checks.UNCHECKED_LINKS]
     assert report.unchecked_links == 4
     assert "4" in report.findings.sorted()[0].message
     # With a list of what the other side has, all is checked.
@@ -278,26 +281,31 @@ def test_links_that_leave_a_bundle_for_its_prerequisites_are_noted_and_counted(f
     assert complete.accepted
     assert complete.findings.sorted() == []
     del have[gone[1]]
-    assert errors(verify_bytes(made, Options(known=have.get))) == [(codes.ABSENT_OBJECT, gone[1])]
+    assert errors(verify_bytes(made, Options(known=have.get))) == [(checks.ABSENT_OBJECT, gone[1])]
 
 
 @pytest.mark.parametrize("kind", [None, TREE, BLOB, TAG])
 def test_a_prerequisite_that_the_other_side_does_not_have_as_a_commit_is_missing(
     kind: int | None,
 ) -> None:
+    base = b"\x33" * 20
     pack = PackBuilder()
     tree = pack.add("tree", b"")
-    commit = pack.add("commit", commit_bytes(tree.oid))
-    made = bundles.bundle(pack.build(), [(commit.hex, "refs/heads/main")], [ABSENT.hex()])
-    report = verify_bytes(made, Options(known=lambda _oid: kind))
-    assert errors(report) == [(codes.MISSING_PREREQUISITE, ABSENT)]
+    commit = pack.add("commit", commit_bytes(tree.oid, [base]))
+    refs: list[tuple[Text, Text] | bytes] = [(commit.hex, "refs/heads/main")]
+    made = bundles.bundle(pack.build(), refs, [base.hex(), ABSENT.hex()])
+    answers = {base: COMMIT, ABSENT: kind}
+    report = verify_bytes(made, Options(known=answers.get))
+    assert errors(report) == [(checks.MISSING_PREREQUISITE, ABSENT)]
     assert report.klass == 5
     for answer in (COMMIT, 0):
-        known = Options(known=lambda _oid, answer=answer: answer)  # type: ignore[misc]
-        assert verify_bytes(made, known).findings.sorted() == []
+        there = {base: COMMIT, ABSENT: answer}
+        assert verify_bytes(made, Options(known=there.get)).findings.sorted() == []
     # What the caller names as a base is not asked for.
-    named = Options(known=lambda _oid: None, bases=frozenset({ABSENT}))
-    assert verify_bytes(made, named).findings.sorted() == []
+    named = Options(known=lambda _oid: None, bases=frozenset({base, ABSENT}))
+    assert [f.code for f in verify_bytes(made, named).findings.sorted()] == [
+        checks.BASE_NOT_COMPARED
+    ]
 
 
 @pytest.mark.parametrize("answer", [True, False, -1, 5, "commit", b"", 1.0], ids=repr)
@@ -315,7 +323,7 @@ def test_a_kind_mismatch_inside_of_a_bundle_with_prerequisites_is_still_found() 
     tree = pack.add("tree", tree_bytes([(b"40000", b"a", blob.oid)]))
     commit = pack.add("commit", commit_bytes(tree.oid, [base]))
     made = bundles.bundle(pack.build(), [(commit.hex, "refs/heads/main")], [base.hex()])
-    assert errors(verify_bytes(made)) == [(codes.LINK_KIND_MISMATCH, blob.oid)]
+    assert errors(verify_bytes(made)) == [(checks.LINK_KIND_MISMATCH, blob.oid)]
 
 
 def test_a_bundle_without_prerequisites_must_be_complete() -> None:
@@ -324,8 +332,67 @@ def test_a_bundle_without_prerequisites_must_be_complete() -> None:
     commit = pack.add("commit", commit_bytes(tree.oid))
     made = bundles.bundle(pack.build(), [(commit.hex, "refs/heads/main")])
     report = verify_bytes(made)
-    assert errors(report) == [(codes.ABSENT_OBJECT, ABSENT)]
+    assert errors(report) == [(checks.ABSENT_OBJECT, ABSENT)]
     assert report.findings.sorted()[0].path == b"a"
+
+
+# --- what the other side has, and did not give ----------------------------------------------------
+
+
+HELD = {
+    "blob": packs.outside("blob", b"a secret"),
+    "tree": packs.outside("tree", tree_bytes([(b"100644", b"secret", b"\x44" * 20)])),
+    "commit": packs.outside("commit", commit_bytes(b"\x44" * 20)),
+    "tag": packs.outside("tag", tag_bytes(b"\x44" * 20)),
+}
+
+
+@pytest.mark.parametrize("rules", ["candidate", "git"])
+@pytest.mark.parametrize("name", LINKS)
+def test_a_target_that_was_not_given_is_smuggled_though_the_other_side_has_it(
+    name: str, rules: str
+) -> None:
+    # A16: by its id alone a producer would get hold of another branch's content.
+    kind = WANTED[name]
+    held = HELD[kind]
+    number = packs.KIND_NUMBERS[kind]
+    pack = PackBuilder()
+    LINKS[name](pack, held.oid)
+
+    def verdict(known: Callable[[bytes], int | None] | None) -> Report:
+        read_base = {held.oid: (number, held.data)}.get
+        return verify_bytes(pack.build(), Options(rules=rules, known=known, read_base=read_base))
+
+    report = verdict(lambda _oid: None)
+    assert errors(report) == [(checks.SMUGGLED_BASE, held.oid)]
+    assert report.klass == codes.POLICY
+    assert errors(verdict({held.oid: number}.get)) == []
+
+
+def test_a_smuggled_object_is_named_by_its_path() -> None:
+    held = HELD["blob"]
+    pack = PackBuilder()
+    tree = pack.add("tree", tree_bytes([(b"100644", b"innocent", held.oid)]))
+    pack.add("commit", commit_bytes(tree.oid))
+    options = Options(known=lambda _oid: None, read_base={held.oid: (BLOB, held.data)}.get)
+    (finding,) = verify_bytes(pack.build(), options).findings.sorted()
+    assert (finding.code, finding.path) == (checks.SMUGGLED_BASE, b"innocent")
+    assert finding.offset == tree.offset
+
+
+def test_where_nobody_listed_what_was_given_the_other_side_is_not_asked_for_links() -> None:
+    base = b"\x33" * 20
+    pack = PackBuilder()
+    tree = pack.add("tree", tree_bytes([(b"100644", b"a", HELD["blob"].oid)]))
+    commit = pack.add("commit", commit_bytes(tree.oid, [base]))
+    made = bundles.bundle(pack.build(), [(commit.hex, "refs/heads/main")], [base.hex()])
+    read_base = {HELD["blob"].oid: (BLOB, HELD["blob"].data)}.get
+    report = verify_bytes(made, Options(read_base=read_base))
+    assert (errors(report), notes(report)) == (
+        [],
+        [checks.UNCHECKED_LINKS, checks.BASE_NOT_COMPARED],
+    )
+    assert report.unchecked_links == 1
 
 
 # --- tips -----------------------------------------------------------------------------------------
@@ -333,34 +400,48 @@ def test_a_bundle_without_prerequisites_must_be_complete() -> None:
 
 @pytest.mark.parametrize("name", [b"refs/heads/main", b"refs/tags/v1", b"HEAD", b"asked"])
 def test_a_tip_that_is_nowhere_is_missing(name: bytes) -> None:
-    pack = packs.small_honest_pack()
-    report = verify_bytes(pack, Options(tips={name: ABSENT}))
-    assert errors(report) == [(codes.MISSING_TIP, ABSENT)]
+    example = packs.small_honest(tagged=False)
+    tips = {b"there": example.commit.oid, name: ABSENT}
+    report = verify_bytes(example.pack, Options(tips=tips))
+    assert errors(report) == [(checks.MISSING_TIP, ABSENT)]
     assert report.klass == 5
-    assert report.tips == {name: ABSENT}
+    assert report.tips == tips
 
 
-def test_tips_in_the_pack_among_the_bases_or_known_are_there() -> None:
-    example = packs.small_honest()
-    base, other = b"\x33" * 20, b"\x34" * 20
-    tips = {b"refs/heads/a": example.commit.oid, b"refs/heads/b": base, b"refs/heads/c": other}
-    options = Options(tips=tips, bases=frozenset([base]), known={other: COMMIT}.get)
-    assert verify_bytes(example.pack, options).findings.sorted() == []
-    options = Options(tips=tips, bases=frozenset([base]), known={other: 0}.get)
-    assert verify_bytes(example.pack, options).accepted
+def test_tips_in_the_pack_or_known_are_there() -> None:
+    example = packs.small_honest(tagged=False)
+    other = b"\x34" * 20
+    tips = {b"refs/heads/a": example.commit.oid, b"refs/heads/b": other}
+    for kind in (COMMIT, 0):
+        report = verify_bytes(example.pack, Options(tips=tips, known={other: kind}.get))
+        assert report.findings.sorted() == []
+
+
+def test_a_ref_that_names_a_base_is_there() -> None:
+    base = b"\x33" * 20
+    pack = PackBuilder()
+    commit = pack.add("commit", commit_bytes(pack.add("tree", b"").oid, [base]))
+    refs: list[tuple[Text, Text] | bytes] = [(commit.hex, "refs/heads/a"), (base.hex(), "HEAD")]
+    made = bundles.bundle(pack.build(), refs)
+    assert errors(verify_bytes(made, Options(bases=frozenset([base])))) == []
+    assert {code for code, _oid in errors(verify_bytes(made))} == {
+        checks.ABSENT_OBJECT,
+        checks.MISSING_TIP,
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("where", ["in the pack", "known"])
 def test_a_branch_is_a_commit_and_other_refs_are_anything(kind: str, where: str) -> None:
     pack = PackBuilder()
-    handle = write(pack, kind)
     known = None
-    if where == "known":
+    if where == "in the pack":
+        handle = write(pack, kind)
+    else:
         handle = packs.outside(kind, b"known")
         known = {handle.oid: packs.KIND_NUMBERS[kind]}.get
     report = verify_bytes(pack.build(), Options(tips={b"refs/heads/x": handle.oid}, known=known))
-    wanted = [] if kind == "commit" else [(codes.BRANCH_NOT_COMMIT, handle.oid)]
+    wanted = [] if kind == "commit" else [(checks.BRANCH_NOT_COMMIT, handle.oid)]
     assert errors(report) == wanted
     assert report.klass == (3 if wanted else 0)
     tagged = Options(tips={b"refs/tags/x": handle.oid}, known=known)

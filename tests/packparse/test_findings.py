@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import tracemalloc
 
 import pytest
 
-from packparse import codes
+from packparse import checks, codes, pathcodes
 from packparse.errors import MisuseError, PackError
 from packparse.findings import Finding, Findings, LimitSeen
 
@@ -93,7 +94,7 @@ def test_classes_are_those_of_all_errors_and_of_no_note() -> None:
     findings = Findings()
     findings.add(codes.EMPTY_PACK, "a note of class 1")
     assert findings.classes() == set()
-    findings.add(codes.ABSENT_OBJECT, "gone")
+    findings.add(checks.ABSENT_OBJECT, "gone")
     findings.add(codes.TOO_MANY_OBJECTS, "too many")
     assert findings.classes() == {codes.INCOMPLETE, codes.LIMIT}
 
@@ -105,9 +106,9 @@ def test_classes_are_those_of_all_errors_and_of_no_note() -> None:
 def test_of_each_code_100_are_kept_and_all_counted(added: int, kept: int) -> None:
     findings = Findings()
     for offset in range(added):
-        findings.add(codes.BAD_TREE, "bad", offset=offset)
+        findings.add(checks.BAD_TREE, "bad", offset=offset)
     assert offsets(findings) == list(range(kept))
-    assert findings.count(codes.BAD_TREE) == added
+    assert findings.count(checks.BAD_TREE) == added
     assert findings.counts() == ({"badTree": added} if added else {})
 
 
@@ -115,15 +116,15 @@ def test_one_loud_code_does_not_silence_another() -> None:
     findings = Findings()
     for _ in range(1000):
         findings.add(codes.NON_CANONICAL_VARINT, "padded", offset=1)
-    findings.add(codes.BAD_TREE, "bad", offset=2)
-    assert findings.sorted()[-1].code is codes.BAD_TREE
+    findings.add(checks.BAD_TREE, "bad", offset=2)
+    assert findings.sorted()[-1].code is checks.BAD_TREE
     assert findings.counts() == {"nonCanonicalVarint": 1000, "badTree": 1}
 
 
 def test_an_error_that_was_not_kept_still_refuses() -> None:
     findings = Findings()
     for _ in range(101):
-        findings.add(codes.ABSENT_OBJECT, "gone")
+        findings.add(checks.ABSENT_OBJECT, "gone")
     assert findings.classes() == {codes.INCOMPLETE}
 
 
@@ -131,7 +132,7 @@ def test_a_hundred_thousand_findings_take_no_memory() -> None:
     findings = Findings()
     tracemalloc.start()
     for offset in range(100_000):
-        findings.add(codes.BAD_TREE, f"bad {offset}", offset=offset)
+        findings.add(checks.BAD_TREE, f"bad {offset}", offset=offset)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1 << 20
@@ -143,14 +144,14 @@ def test_a_hundred_thousand_findings_take_no_memory() -> None:
 def test_findings_are_sorted_by_offset_and_unknown_places_come_last() -> None:
     findings = Findings()
     for offset in (500, None, 0, 1 << 63, None, 7):
-        findings.add(codes.BAD_TREE, "bad", offset=offset)
+        findings.add(checks.BAD_TREE, "bad", offset=offset)
     assert offsets(findings) == [0, 7, 500, 1 << 63, None, None]
 
 
 def test_findings_at_one_place_stay_in_the_order_they_came() -> None:
     findings = Findings()
     for message in "cab":
-        findings.add(codes.BAD_TREE, message, offset=7)
+        findings.add(checks.BAD_TREE, message, offset=7)
     assert [finding.message for finding in findings.sorted()] == ["c", "a", "b"]
 
 
@@ -162,3 +163,187 @@ def test_a_refusal_that_was_raised_is_kept_with_all_it_carried() -> None:
     (finding,) = findings.sorted()
     assert (finding.code, finding.message) == (codes.TOO_MANY_OBJECTS, "too many")
     assert (finding.offset, finding.oid, finding.limit) == (8, OID, limit)
+
+
+# --- what comes back, and what is inherited -----------------------------------------------------
+
+
+def test_a_finding_comes_back_where_it_is_kept() -> None:
+    findings = Findings("git")
+    kept = [findings.add(checks.BAD_TREE, f"bad {n}") for n in range(101)]
+    assert kept[:100] == findings.sorted()
+    assert kept[100] is None
+    assert findings.add(codes.NON_CANONICAL_VARINT, "nothing to git") is None
+
+
+def test_an_inherited_error_is_a_note_and_refuses_no_more() -> None:
+    findings = Findings()
+    old, new = (findings.add(pathcodes.HAS_DOTGIT, text) for text in ("old", "new"))
+    assert old is not None
+    assert new is not None
+    findings.inherit(old)
+    assert (old.severity, old.inherited) == (codes.NOTE, True)
+    assert (new.severity, new.inherited) == (codes.ERROR, False)
+    # The other one still does.
+    assert findings.classes() == {codes.POLICY}
+    findings.inherit(new)
+    assert findings.classes() == set()
+    # Nothing is forgotten.
+    assert findings.count(pathcodes.HAS_DOTGIT) == 2
+    assert findings.sorted() == [old, new]
+
+
+def test_a_finding_is_inherited_once() -> None:
+    findings = Findings()
+    old = findings.add(pathcodes.HAS_DOTGIT, "old")
+    findings.add(pathcodes.HAS_DOTGIT, "new")
+    assert old is not None
+    for _ in range(3):
+        findings.inherit(old)
+    assert findings.classes() == {codes.POLICY}
+
+
+@pytest.mark.parametrize("code", [pathcodes.GITLINK, pathcodes.DASH_NAME], ids=["note", "warning"])
+def test_what_is_no_error_is_a_note_when_it_is_inherited(code: codes.Code) -> None:
+    findings = Findings()
+    finding = findings.add(code, "seen")
+    assert finding is not None
+    findings.inherit(finding)
+    assert (finding.severity, finding.inherited) == (codes.NOTE, True)
+    assert findings.classes() == set()
+
+
+def test_errors_that_were_not_kept_cannot_be_inherited() -> None:
+    findings = Findings()
+    kept = [findings.add(pathcodes.HAS_DOTGIT, "again") for _ in range(101)]
+    for finding in kept[:100]:
+        assert finding is not None
+        findings.inherit(finding)
+    assert findings.classes() == {codes.POLICY}
+
+
+# --- repetitions --------------------------------------------------------------------------------
+
+
+# severity of the code -> how often one detail counts.
+@pytest.mark.parametrize(
+    ("code", "counted"),
+    [(pathcodes.GITLINK, 1), (pathcodes.DASH_NAME, 1), (pathcodes.HAS_DOTGIT, 5)],
+    ids=["a note", "a warning", "an error"],
+)
+def test_one_detail_counts_once_where_it_is_no_error(code: codes.Code, counted: int) -> None:
+    findings = Findings()
+    for offset in range(5):
+        findings.add(code, "seen", offset=offset, detail=b"name")
+    assert findings.count(code) == counted
+    assert offsets(findings) == list(range(counted))
+
+
+def test_other_details_and_other_codes_count_for_themselves() -> None:
+    findings = Findings()
+    for code in (pathcodes.DASH_NAME, pathcodes.NOT_UTF8_NAME):
+        for detail in (b"-a", b"-b", b"-a"):
+            findings.add(code, "seen", detail=detail)
+    assert findings.counts() == {"dashName": 2, "notUtf8Name": 2}
+
+
+@pytest.mark.parametrize("detail", [None, b""], ids=repr)
+def test_without_a_detail_everything_counts(detail: bytes | None) -> None:
+    findings = Findings()
+    for _ in range(3):
+        findings.add(pathcodes.DASH_NAME, "seen", detail=detail)
+    assert findings.count(pathcodes.DASH_NAME) == 3
+
+
+def test_a_policy_that_makes_an_error_of_a_note_makes_every_one_count() -> None:
+    findings = Findings(severities={pathcodes.GITLINK: codes.ERROR})
+    for _ in range(3):
+        findings.add(pathcodes.GITLINK, "seen", detail=b"lib")
+    assert findings.count(pathcodes.GITLINK) == 3
+    assert findings.classes() == {codes.POLICY}
+
+
+def test_details_past_those_that_are_remembered_count_again() -> None:
+    findings = Findings()
+    for _ in range(2):
+        for number in range(10_001):
+            findings.add(pathcodes.GITLINK, "seen", detail=b"%d" % number)
+    assert findings.count(pathcodes.GITLINK) == 10_002
+
+
+def test_long_details_take_no_memory_and_are_told_apart() -> None:
+    findings = Findings()
+    tracemalloc.start()
+    for number in range(1_000):
+        findings.add(pathcodes.GITLINK, "seen", detail=b"%d" % number + bytes(100_000))
+        findings.add(pathcodes.HAS_DOTGIT, "seen", detail=b"%d" % number + bytes(100_000))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 << 20
+    assert findings.count(pathcodes.GITLINK) == 1_000
+    findings.add(pathcodes.GITLINK, "seen", detail=b"1" + bytes(100_000))
+    assert findings.count(pathcodes.GITLINK) == 1_000
+
+
+@pytest.mark.parametrize("size", [4_096, 4_097])
+def test_a_very_long_detail_is_kept_by_its_hash(size: int) -> None:
+    findings = Findings()
+    finding = findings.add(pathcodes.HAS_DOTGIT, "seen", detail=b"d" * size)
+    assert finding is not None
+    wanted = b"d" * size if size == 4_096 else hashlib.sha256(b"d" * size).digest()
+    assert finding.detail == wanted
+
+
+# --- severities of a policy ---------------------------------------------------------------------
+
+
+def test_the_severities_of_a_policy_go_before_those_of_the_rules() -> None:
+    set_to = {
+        pathcodes.HAS_DOTGIT: codes.WARNING,
+        pathcodes.DASH_NAME: codes.ERROR,
+        pathcodes.GITLINK: codes.IGNORE,
+    }
+    findings = Findings(severities=set_to)
+    for code in set_to:
+        findings.add(code, "seen", detail=b"name")
+    assert {f.code: f.severity for f in findings.sorted()} == {
+        pathcodes.HAS_DOTGIT: "warning",
+        pathcodes.DASH_NAME: "error",
+    }
+    assert not findings.raises(pathcodes.HAS_DOTGIT)
+    assert findings.raises(pathcodes.DASH_NAME)
+    assert findings.severity(pathcodes.EMPTY_NAME) == "error"
+    assert findings.counts() == {"hasDotgit": 1, "dashName": 1}
+
+
+# --- room to spare ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("spare", "kept"), [(0, 100), (503, 100), (504, 101), (5_040, 110)])
+def test_where_there_is_room_more_are_kept_than_are_shown(spare: int, kept: int) -> None:
+    # Each takes 500 bytes and its texts.
+    findings = Findings(spare=spare)
+    added = [findings.add(pathcodes.HAS_DOTGIT, "seen") for _ in range(200)]
+    assert sum(finding is not None for finding in added) == kept
+    assert len(findings.sorted()) == 100
+    assert findings.count(pathcodes.HAS_DOTGIT) == 200
+
+
+def test_room_to_spare_is_for_all_codes_together() -> None:
+    findings = Findings(spare=5_040)
+    for code in (pathcodes.HAS_DOTGIT, pathcodes.EMPTY_NAME):
+        added = [findings.add(code, "seen") for _ in range(106)]
+        assert sum(finding is not None for finding in added) in {106, 104}
+
+
+def test_an_error_is_shown_before_a_hundred_that_are_inherited() -> None:
+    findings = Findings(spare=1 << 20)
+    for offset in range(150):
+        finding = findings.add(pathcodes.HAS_DOTGIT, "seen", offset=offset)
+        assert finding is not None
+        if offset != 149:
+            findings.inherit(finding)
+    shown = findings.sorted()
+    assert len(shown) == 100
+    assert [finding.offset for finding in shown] == [*range(99), 149]
+    assert findings.classes() == {codes.POLICY}

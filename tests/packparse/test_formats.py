@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from packparse import codes
+from packparse import checks, codes, pathcodes
+from packparse.changes import Changes
 from packparse.findings import Findings
 from packparse.formats import json as json_format
 from packparse.formats import text as text_format
@@ -34,9 +35,9 @@ def refused() -> Report:
     """A report with one of everything."""
     limits = Limits()
     findings = Findings()
-    findings.add(codes.MISSING_TIP, "a tip is gone", oid=b"\xab" * 20)
-    findings.add(codes.ABSENT_OBJECT, "gone", offset=70, oid=b"\xcd" * 20, path=b"dir/a\x1bb")
-    findings.add(codes.ABSENT_OBJECT, "the tree", oid=b"\xef" * 20, path=b"")
+    findings.add(checks.MISSING_TIP, "a tip is gone", oid=b"\xab" * 20)
+    findings.add(checks.ABSENT_OBJECT, "gone", offset=70, oid=b"\xcd" * 20, path=b"dir/a\x1bb")
+    findings.add(checks.ABSENT_OBJECT, "the tree", oid=b"\xef" * 20, path=b"")
     findings.add_error(limits.passed("parents", 17, "a commit has").at(12))
     findings.add(codes.EMPTY_PACK, "nothing", offset=8)
     report = Report("some\x1b.bundle", "candidate", limits, findings)
@@ -109,7 +110,7 @@ def test_an_acceptance_as_text() -> None:
         (codes.BAD_DEFLATE, "refused, class 1 (corrupt)"),
         (codes.DASH_REF_NAME, "refused, class 3 (policy)"),
         (codes.PACK_TOO_LARGE, "refused, class 4 (limit)"),
-        (codes.ABSENT_OBJECT, "refused, class 5 (incomplete)"),
+        (checks.ABSENT_OBJECT, "refused, class 5 (incomplete)"),
         (codes.CANNOT_READ, "refused, class 6 (environment)"),
     ],
     ids=lambda value: value.name if isinstance(value, codes.Code) else "",
@@ -125,7 +126,7 @@ def test_the_first_line_says_the_class_in_words(code: codes.Code, words: str) ->
 def test_findings_beyond_the_first_hundred_are_counted() -> None:
     findings = Findings()
     for number in range(150):
-        findings.add(codes.ABSENT_OBJECT, f"number {number}")
+        findings.add(checks.ABSENT_OBJECT, f"number {number}")
     report = Report("x", "candidate", Limits(), findings)
     shown = text_format.render(report).splitlines()
     assert sum("absentObject: number" in line for line in shown) == 100
@@ -143,6 +144,7 @@ def test_a_refusal_as_json() -> None:
         "verdict": "refused",
         "class": 4,
         "rules": "candidate",
+        "policy": "candidate",
         "input": {
             "name": "some\x1b.bundle",
             "bytes": 1000,
@@ -181,6 +183,7 @@ def test_a_refusal_as_json() -> None:
         },
         "tips": [{"name": '"refs/heads/a\\033b"', "oid": "01" * 20}],
         "prerequisites": ["02" * 20],
+        "changes": None,
         "sha1_collisions_checked": False,
     }
 
@@ -194,6 +197,8 @@ def _finding(
     path: str | None,
     message: str,
     limit: dict[str, str | int] | None = None,
+    *,
+    inherited: bool = False,
 ) -> dict[str, object]:
     return {
         "code": code,
@@ -204,6 +209,7 @@ def _finding(
         "path": path,
         "message": message,
         "limit": limit,
+        "inherited": inherited,
     }
 
 
@@ -232,7 +238,15 @@ PROMISED_WITHIN = {
     "counts": {"objects", "commits", "trees", "blobs", "tags", "deltas"},
     "stats": {"inflated_bytes", "delta_depth", "seconds", "peak_rss_bytes"},
 }
-EXTRA = {"schema", "rules", "finding_counts", "unchecked_links", "sha1_collisions_checked"}
+EXTRA = {
+    "schema",
+    "rules",
+    "policy",
+    "finding_counts",
+    "unchecked_links",
+    "changes",
+    "sha1_collisions_checked",
+}
 
 
 @pytest.mark.parametrize("report", [refused(), accepted("sha1")], ids=["refused", "accepted"])
@@ -260,6 +274,101 @@ def test_what_is_not_known_is_null() -> None:
         "pack_checksum": None,
     }
     assert shown["findings"] == [_finding("cannotRead", 6, "error", None, None, None, "gone")]
+
+
+# --- what is inherited, and what changed --------------------------------------------------------
+
+
+def changed() -> Report:
+    """A report of a range: an inherited finding, a new one, and changes of every kind."""
+    limits = Limits()
+    findings = Findings()
+    old = findings.add(pathcodes.HAS_DOTGIT, "old", oid=b"\xab" * 20, path=b"old/.git")
+    findings.add(pathcodes.HAS_DOTGIT, "new", oid=b"\xcd" * 20, path=b"new/.git")
+    assert old is not None
+    findings.inherit(old)
+    report = Report("x.bundle", "candidate", limits, findings)
+    report.policy = "strict.toml"
+    report.changes = changes = Changes()
+    changes.add("executables", b"run.sh")
+    changes.add("symlinks", b"link\x1b", b"to\x1bthere")
+    changes.add("submodules", b"lib", b"\xef" * 20)
+    changes.add("sensitive", b".github/workflows/ci.yml", b"added")
+    changes.add("attributes", b".gitattributes", b"*.x filter=y")
+    for size, path in ((10, b"small"), (1_000, b"large\n"), (None, b"gone")):
+        changes.add_file(size, path)
+    changes.close()
+    return report
+
+
+def test_changes_and_inherited_findings_as_text() -> None:
+    lines = text_format.render(changed()).splitlines()
+    assert lines[1:] == [
+        f"  note: hasDotgit at object {'ab' * 20}, path old/.git: old (the base has it too)",
+        f"  error: hasDotgit at object {'cd' * 20}, path new/.git: new",
+        "  changed from the base: 3 files",
+        "    new executable: run.sh",
+        '    symbolic link: "link\\033" -> "to\\033there"',
+        f"    submodule: lib at commit {'ef' * 20}",
+        "    sensitive path: .github/workflows/ci.yml: added",
+        "    attributes: .gitattributes: *.x filter=y",
+        '    1000 bytes: "large\\n"',
+        "    10 bytes: small",
+        "  packcheck explain CODE says what a code means and what to do",
+    ]
+
+
+def test_changes_and_inherited_findings_as_json() -> None:
+    shown = json_format.as_object(changed())
+    assert shown["policy"] == "strict.toml"
+    assert shown["findings"] == [
+        _finding("hasDotgit", 3, "note", None, "ab" * 20, "old/.git", "old", inherited=True),
+        _finding("hasDotgit", 3, "error", None, "cd" * 20, "new/.git", "new"),
+    ]
+    assert shown["changes"] == {
+        "compared": True,
+        "files": 3,
+        "counts": {
+            "executables": 1,
+            "symlinks": 1,
+            "submodules": 1,
+            "sensitive": 1,
+            "attributes": 1,
+        },
+        "executables": [{"path": "run.sh"}],
+        "symlinks": [{"path": '"link\\033"', "target": '"to\\033there"'}],
+        "submodules": [{"path": "lib", "oid": "ef" * 20}],
+        "sensitive": [{"path": ".github/workflows/ci.yml", "change": "added"}],
+        "attributes": [{"path": ".gitattributes", "setting": "*.x filter=y"}],
+        "largest": [{"path": '"large\\n"', "bytes": 1000}, {"path": "small", "bytes": 10}],
+    }
+
+
+def test_of_each_list_a_thousand_are_shown_and_the_rest_is_counted() -> None:
+    report = changed()
+    report.changes = changes = Changes()
+    for number in range(1_050):
+        changes.add("executables", b"%04d" % number)
+        changes.add_file(number, b"%04d" % number)
+    changes.close()
+    lines = text_format.render(report).splitlines()
+    assert sum(line.startswith("    new executable: ") for line in lines) == 1_000
+    assert "    (new executable: 50 more)" in lines
+    # Of files the ten largest, the largest first.
+    sizes = [line.split()[0] for line in lines if " bytes: " in line]
+    assert sizes == [str(number) for number in range(1_049, 1_039, -1)]
+    shown = json_format.as_object(report)["changes"]
+    assert isinstance(shown, dict)
+    assert (len(shown["executables"]), shown["counts"]["executables"]) == (1_000, 1_050)
+    assert (shown["files"], len(shown["largest"])) == (1_050, 10)
+
+
+def test_changes_against_a_base_that_could_not_be_read_say_so() -> None:
+    report = changed()
+    assert report.changes is not None
+    report.changes.compared = False
+    line = "  changed in the pack (the base could not be read): 3 files"
+    assert line in text_format.render(report).splitlines()
 
 
 # --- untrusted names (PK6) ----------------------------------------------------------------------

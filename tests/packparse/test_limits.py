@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packparse import codes
+from packparse import checks, codes
 from packparse.errors import MisuseError
 from packparse.limits import PRESETS, SPECS, Limits, LimitSpec
 
@@ -32,7 +32,7 @@ def test_a_limit_refuses_with_a_code_of_its_class_that_is_an_error_everywhere(
 def test_each_limit_has_its_own_code_and_each_such_code_its_limit() -> None:
     used = [spec.code.name for spec in SPECS.values()]
     assert len(set(used)) == len(used)
-    assert set(used) == {code.name for code in codes.BY_NAME.values() if code.klass == codes.LIMIT}
+    assert set(used) == {code.name for code in checks.CATALOG.values() if code.klass == codes.LIMIT}
 
 
 @every_limit

@@ -290,3 +290,26 @@ def test_a_file_that_changed_gives_a_refusal_and_nothing_else(given: bytes) -> N
         with pytest.raises(PackError) as caught:
             objects.read(number)
         assert caught.value.code is codes.INPUT_CHANGED
+
+
+def test_the_bytes_that_are_made_are_counted() -> None:
+    example = packs.chain(3)
+    size = len(example.handles[0].data)
+    objects = ObjectReader(resolved(example.pack), reading(example.pack), lambda _: None)
+    made = []
+    for number in (0, 3, 1):
+        before = objects.work
+        objects.read(number)
+        made.append((objects.work - before) // size)
+    # The base counts as well, and nothing is kept from one look to the next.
+    assert made == [1, 4, 2]
+
+
+def test_an_object_whose_base_is_gone_is_lost_at_its_entry() -> None:
+    pack, base, handles = thin()
+    table = resolved(pack, options=Options(read_base=lambda _: (3, base.data)))
+    objects = ObjectReader(table, reading(pack), lambda _: None)
+    assert objects.read(1) is None
+    error = objects.lost(1)
+    assert (error.code, error.offset) == (codes.CORRUPT_BASE_OBJECT, handles[1].offset)
+    assert error.code.klass == 6

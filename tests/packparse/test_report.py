@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from packparse import codes
+from packparse import checks, codes, pathcodes
 from packparse.findings import Findings
 from packparse.limits import Limits
 from packparse.report import COUNTED, Report, leading_class
@@ -37,7 +37,7 @@ def test_the_classes_are_the_exit_statuses() -> None:
 
 
 @pytest.mark.parametrize("rules", ["candidate", "git"])
-@pytest.mark.parametrize("code", codes.BY_NAME.values(), ids=lambda c: c.name)
+@pytest.mark.parametrize("code", checks.CATALOG.values(), ids=lambda c: c.name)
 def test_a_code_refuses_exactly_if_it_is_an_error_of_the_rules(
     code: codes.Code, rules: str
 ) -> None:
@@ -48,7 +48,7 @@ def test_a_code_refuses_exactly_if_it_is_an_error_of_the_rules(
 
 
 def test_corrupt_outranks_what_follows_from_it() -> None:
-    found = (codes.ABSENT_OBJECT, codes.BRANCH_NOT_COMMIT, codes.DUPLICATE_OBJECT)
+    found = (checks.ABSENT_OBJECT, checks.BRANCH_NOT_COMMIT, codes.DUPLICATE_OBJECT)
     assert _report("candidate", *found).klass == 1
     assert _report("candidate", *found[:2]).klass == 5
 
@@ -61,3 +61,24 @@ def test_a_new_report_claims_nothing() -> None:
     facts = (report.kind, report.object_format, report.bytes, report.sha256, report.pack_checksum)
     assert facts == (None,) * 5
     assert (report.seconds, report.peak_rss_bytes) == (None, None)
+    assert (report.policy, report.changes) == ("candidate", None)
+    assert (report.tips, report.prerequisites, report.unchecked_links) == ({}, [], 0)
+
+
+def test_what_is_inherited_refuses_nothing() -> None:
+    report = _report("candidate", pathcodes.HAS_DOTGIT, checks.ABSENT_OBJECT)
+    inherited, other = report.findings.sorted()
+    assert (report.klass, report.accepted) == (5, False)
+    report.findings.inherit(inherited)
+    assert report.klass == 5
+    report.findings.inherit(other)
+    assert (report.klass, report.accepted) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("severity", "klass"), [("error", 3), ("warning", 0), ("note", 0), ("ignore", 0)]
+)
+def test_the_severity_of_a_policy_decides(severity: str, klass: int) -> None:
+    findings = Findings("candidate", {pathcodes.GITLINK: severity})
+    findings.add(pathcodes.GITLINK, "seen")
+    assert Report("x", "candidate", Limits(), findings).klass == klass

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from packparse import codes
+from packparse import checks, codes
 from packparse.objectformat import FORMATS
 from packparse.verify import Options
 from tests.support import packs
@@ -129,7 +129,7 @@ def test_a_chain_of_a_hundred_thousand_is_a_matter_of_a_limit() -> None:
     assert finding.limit is not None
     assert finding.limit.as_dict() == {"name": "delta_depth", "value": 256, "seen": 257}
     assert default.delta_depth == 256
-    assert default.findings.count(codes.LINKS_NOT_CHECKED) == 1
+    assert default.findings.count(checks.LINKS_NOT_CHECKED) == 1
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -214,7 +214,7 @@ def test_a_missing_base_is_named_with_the_entries_that_wait_for_it() -> None:
     assert sorted(listed) == [handle.offset for handle in waiting]
     assert count == 4
     assert report.klass == 5
-    assert report.findings.count(codes.LINKS_NOT_CHECKED) == 1
+    assert report.findings.count(checks.LINKS_NOT_CHECKED) == 1
 
 
 def test_each_missing_base_is_named_once() -> None:

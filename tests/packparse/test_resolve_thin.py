@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from packparse import codes
+from packparse import checks, codes
 from packparse.errors import MisuseError
+from packparse.report import Report
 from packparse.resolve import CACHE_BUDGET
 from packparse.verify import Options
 from tests.support import packs
@@ -84,11 +85,30 @@ def test_the_kind_of_an_outside_base_is_that_of_its_deltas() -> None:
     base = packs.outside("commit", packs.commit_bytes(b"\x11" * 20, message=b"m" * 300))
     pack = PackBuilder()
     made = pack.add_ref(base, packs.edit(base.data, len(base.data), 0, b"n")[0])
-    known = {b"\x11" * 20: 2}.get
+    known = {b"\x11" * 20: 2, base.oid: 1}.get
     verifier = verified(pack.build(), Options(read_base=Host(base), known=known))
     assert verifier.report.findings.sorted() == []
     assert verifier.table.oid(0) == made.oid
     assert verifier.report.counts["commits"] == 1
+
+
+@pytest.mark.parametrize("rules", ["candidate", "git"])
+@pytest.mark.parametrize("budget", [0, CACHE_BUDGET])
+def test_a_base_that_was_not_given_to_the_producer_is_smuggled(rules: str, budget: int) -> None:
+    # A16: a delta that copies all of its base would bring another branch's content along.
+    data = thin_pack().build()
+    host = Host(OUTSIDE_BASE)
+
+    def verdict(known: Callable[[bytes], int | None]) -> Report:
+        options = Options(rules=rules, read_base=host, known=known, cache_budget=budget)
+        return verified(data, options).report
+
+    report = verdict(lambda _oid: None)
+    finding = only_error(report)
+    assert (finding.code, finding.oid) == (checks.SMUGGLED_BASE, OUTSIDE_BASE.oid)
+    assert report.klass == codes.POLICY
+    for kind in (0, 3):
+        assert verdict({OUTSIDE_BASE.oid: kind}.get).findings.sorted() == []
 
 
 LIES: dict[str, tuple[int, bytes]] = {
@@ -170,8 +190,8 @@ def test_links_of_a_tree_made_from_an_outside_tree_are_all_checked() -> None:
     at = base.data.index(names[7]) + len(names[7]) + 1
     pack.add_ref(base, packs.edit(base.data, at, 20, blob.oid)[0])
     nothing_known = verified(pack.build(), Options(read_base=Host(base), known=lambda _: None))
-    assert nothing_known.report.findings.count(codes.ABSENT_OBJECT) == 199
-    known = {oid: 3 for _mode, _name, oid in listed}
+    assert nothing_known.report.findings.count(checks.ABSENT_OBJECT) == 199
+    known = {oid: 3 for _mode, _name, oid in listed} | {base.oid: 2}
     assert verified(pack.build(), Options(read_base=Host(base), known=known.get)).report.accepted
 
 

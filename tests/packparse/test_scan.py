@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from packparse import scan
+from packparse.errors import PackError
 from packparse.limits import Limits
-from packparse.report import Report
-from packparse.scan import verify_path
+from packparse.progress import Progress
+from packparse.scan import open_base_packs, verify_path
 from packparse.verify import Options
 from tests.support import packs
 from tests.support.bundles import honest_bundle
+from tests.support.files import UNREADABLE, one_error, open_descriptors, source
 
 Reads = list[int]
 
@@ -44,12 +46,6 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     monkeypatch.setattr(os, "read", spy(os.read))
     monkeypatch.setattr(os, "pread", spy(os.pread))
     return seen
-
-
-def one_error(report: Report) -> tuple[str, str]:
-    (finding,) = report.findings.sorted()
-    assert finding.severity == "error"
-    return finding.code.name, finding.message
 
 
 # --- what is read -------------------------------------------------------------------------------
@@ -97,56 +93,11 @@ def test_an_empty_file_is_truncated_and_not_unreadable(tmp_path: Path) -> None:
 # --- what is not read ---------------------------------------------------------------------------
 
 
-def _missing(tmp_path: Path) -> Path:
-    return tmp_path / "missing"
+# A folder is one of loose objects: tests/packparse/test_folder.py.
+FILES = {name: case for name, case in UNREADABLE.items() if "directory" not in name}
 
 
-def _directory(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def _fifo(tmp_path: Path) -> Path:
-    os.mkfifo(tmp_path / "fifo")
-    return tmp_path / "fifo"
-
-
-def _dangling(tmp_path: Path) -> Path:
-    (tmp_path / "link").symlink_to("nowhere")
-    return tmp_path / "link"
-
-
-def _loop(tmp_path: Path) -> Path:
-    (tmp_path / "loop").symlink_to("loop")
-    return tmp_path / "loop"
-
-
-def _link_to_directory(tmp_path: Path) -> Path:
-    (tmp_path / "link").symlink_to(tmp_path)
-    return tmp_path / "link"
-
-
-def _device(_tmp_path: Path) -> Path:
-    return Path("/dev/zero")
-
-
-def _below_a_file(tmp_path: Path) -> Path:
-    (tmp_path / "file").touch()
-    return tmp_path / "file" / "x"
-
-
-UNREADABLE = {
-    "a missing file": (_missing, "No such file or directory"),
-    "a directory": (_directory, "not a regular file"),
-    "a FIFO without a writer": (_fifo, "not a regular file"),
-    "a link to nowhere": (_dangling, "No such file or directory"),
-    "a link to itself": (_loop, "Too many levels of symbolic links"),
-    "a link to a directory": (_link_to_directory, "not a regular file"),
-    "an endless device": (_device, "not a regular file"),
-    "a path below a file": (_below_a_file, "Not a directory"),
-}
-
-
-@pytest.mark.parametrize(("make", "reason"), UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(("make", "reason"), FILES.values(), ids=FILES)
 def test_what_is_no_readable_file_is_class_6(
     tmp_path: Path, reads: Reads, make: Callable[[Path], Path], reason: str
 ) -> None:
@@ -255,14 +206,11 @@ def test_a_name_with_a_nul_is_class_6() -> None:
 
 
 def test_no_descriptor_is_left_open(honest: Path, tmp_path: Path) -> None:
-    def count() -> int:
-        return len(list(Path("/proc/self/fd").iterdir()))
-
-    before = count()
+    before = open_descriptors()
     for path in (honest, tmp_path, tmp_path / "missing"):
         verify_path(str(path), Options())
     verify_path(str(honest), Options(limits=Limits(changes={"pack_bytes": 1})))
-    assert count() == before
+    assert open_descriptors() == before
 
 
 # --- the size comes first (PI1, A7) -------------------------------------------------------------
@@ -360,3 +308,64 @@ def test_a_refused_file_is_not_read_to_its_end(tmp_path: Path, reads: Reads) -> 
     # What was not read to its end has no digest; that of a part would be a false one.
     assert report.sha256 is None
     assert report.bytes == 64 << 20
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+class Told(Progress):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(None, "never", lambda: 0.0)
+        self.calls: list[tuple[str, int, int | None]] = []
+        self.cleared = 0
+
+    def __call__(self, phase: str, done: int = 0, total: int | None = None) -> None:
+        self.calls.append((phase, done, total))
+
+    def clear(self) -> None:
+        self.cleared += 1
+
+    def of(self, phase: str) -> list[tuple[int, int | None]]:
+        return [(done, total) for name, done, total in self.calls if name == phase]
+
+
+def test_progress_is_told_of_the_bytes_that_are_read(
+    honest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "_CHUNK", 100)
+    told = Told()
+    assert verify_path(str(honest), Options(), told).accepted
+    size = honest.stat().st_size
+    steps = [min(at + 100, size) for at in range(0, size, 100)]
+    assert told.of("reading") == [(step, size) for step in steps]
+    assert told.cleared == 1
+
+
+def test_progress_is_told_of_the_input_that_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_CHUNK", 1000)
+    data = packs.small_honest_pack()
+    told = Told()
+    with source(data) as descriptor:
+        assert verify_path("-", progress=told, standard_input=descriptor).accepted
+    # Without a total, since the end is not known; then the copy is read, with one.
+    assert told.of("reading") == [(len(data), None), (len(data), len(data))]
+    assert told.cleared == 1
+
+
+def test_progress_is_told_of_base_packs(honest: Path) -> None:
+    told = Told()
+    with open_base_packs([str(honest)], progress=told):
+        size = honest.stat().st_size
+        assert told.calls == [("reading a base pack", size, size)]
+        assert told.cleared == 1
+
+
+def test_progress_is_cleared_whatever_happens(tmp_path: Path) -> None:
+    told = Told()
+    verify_path(str(tmp_path / "missing"), progress=told)
+    assert told.cleared == 1
+    with pytest.raises(PackError):
+        open_base_packs([str(tmp_path / "missing")], progress=told)
+    assert told.cleared == 2

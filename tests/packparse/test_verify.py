@@ -42,9 +42,10 @@ def never(_offset: int, _length: int) -> bytes:
 def _everything_wrong(
     *, before: Callable[[PackBuilder], object] = lambda _: None, **build: object
 ) -> bytes:
-    """A pack with a duplicate and an absent blob in a bundle with an absent tip and a bad branch.
+    """A pack with a duplicate, an absent blob and what no ref names, in a bundle of two bad refs.
 
-    ``before`` adds what an earlier step finds.
+    One names what is absent, the other is a branch and no commit. ``before`` adds what an earlier
+    step finds.
     """
     pack = PackBuilder()
     blob = pack.add("blob", b"blob\n")
@@ -75,7 +76,8 @@ class Stop:
     notes: list[str]
 
 
-LATER = ["absentObject", "branchNotCommit", "missingTip"]
+LINKS = ["absentObject"]
+TIPS = ["branchNotCommit", "missingTip"]
 STOPS = {
     "2 the header of the bundle": Stop(
         _everything_wrong().replace(b" refs/tags", b"\trefs/tags"), ["bundleBadLine"], []
@@ -104,9 +106,14 @@ STOPS = {
         ["missingDeltaBase", "duplicateObject"],
         ["linksNotChecked"],
     ),
-    "7 a duplicate leaves nothing out": Stop(_everything_wrong(), ["duplicateObject", *LATER], []),
-    "4 a malformed object leaves nothing out": Stop(
-        _everything_wrong(before=_bad_object), ["missingTree", "duplicateObject", *LATER], []
+    # Behind what is absent nothing is reached, so nothing is said of what is not.
+    "7 a duplicate leaves out nothing": Stop(
+        _everything_wrong(), ["duplicateObject", *LINKS, *TIPS], []
+    ),
+    "4 a malformed object leaves out the range and what follows": Stop(
+        _everything_wrong(before=_bad_object),
+        ["missingTree", "duplicateObject", *LINKS, *TIPS],
+        ["linksNotChecked"],
     ),
 }
 
@@ -142,7 +149,9 @@ def test_every_malformed_object_is_found_not_only_the_first() -> None:
         ("missingTree", bad[1].offset, bad[1].oid),
         ("missingTree", bad[2].offset, bad[2].oid),
         ("missingObject", bad[3].offset, bad[3].oid),
+        ("linksNotChecked", None, None),
     ]
+    assert found[-1].message == ("ranges and sizes were not checked; objects that are malformed: 4")
 
 
 # --- step 1: the size ---------------------------------------------------------------------------
@@ -267,20 +276,25 @@ def test_the_same_object_as_pack_and_bundle_counts_the_same() -> None:
 
 
 def test_tips_and_bases_of_the_caller_are_added_to_those_of_the_header() -> None:
-    example = packs.small_honest()
-    data = in_bundle(example.pack, example.commit.oid, "refs/heads/main")
-    options = Options(tips={b"candidate": GONE}, bases=frozenset({b"\xcd" * 20}))
+    # A branch by two names: that of the header, and that which was asked for.
+    example = packs.small_honest(tagged=False, base=GONE)
+    tip, other = example.commit.oid, b"\xcd" * 20
+    data = bundle(example.pack, [(tip.hex(), "refs/heads/main")], [GONE.hex()])
+    options = Options(tips={b"candidate": tip}, bases=frozenset({GONE, other}))
     report = verify_bytes(data, options)
-    assert report.tips == {b"refs/heads/main": example.commit.oid, b"candidate": GONE}
-    assert report.prerequisites == [b"\xcd" * 20]
-    assert codes(report) == ["missingTip"]
-    assert verify_bytes(data, Options(bases=frozenset({GONE}))).accepted
+    assert report.tips == {b"refs/heads/main": tip, b"candidate": tip}
+    assert report.prerequisites == [GONE, other]
+    assert report.accepted
+    lacking = verify_bytes(data, Options(tips={b"refs/tags/v1": other, b"candidate": tip}))
+    assert lacking.tips == {b"refs/heads/main": tip, b"refs/tags/v1": other, b"candidate": tip}
+    assert codes(lacking) == ["missingTip"]
 
 
 def test_prerequisites_are_listed_in_order_of_their_ids() -> None:
-    example = packs.small_honest()
+    example = packs.small_honest(tagged=False, base=GONE)
     data = bundle(example.pack, [(example.commit.hex, "HEAD")], ["cd" * 20, "ab" * 20])
     report = verify_bytes(data)
+    assert report.accepted
     assert report.prerequisites == [GONE, b"\xcd" * 20]
 
 
@@ -353,29 +367,32 @@ def test_an_empty_pack_is_noted_and_accepted() -> None:
 # --- what lies outside of the file --------------------------------------------------------------
 
 
-def _link_to(target: bytes) -> bytes:
+BASE = b"\xcd" * 20
+
+
+def _merge_of(*parents: bytes) -> bytes:
     pack = PackBuilder()
     tree = pack.add("tree", b"")
-    commit = pack.add("commit", packs.commit_bytes(tree.oid, [target]))
+    commit = pack.add("commit", packs.commit_bytes(tree.oid, parents))
     return in_bundle(pack.build(), commit.oid, "refs/heads/main")
 
 
 def test_a_list_of_known_objects_closes_the_links() -> None:
     # PH11: with such a list nothing is left unchecked, and what it lacks is absent.
-    data = _link_to(GONE)
-    bases = frozenset({b"\xcd" * 20})
-    assert codes(verify_bytes(data)) == ["absentObject"]
+    data = _merge_of(BASE, GONE)
+    bases = frozenset({BASE})
+    assert codes(verify_bytes(data)) == ["absentObject"] * 2
     # Links that were not checked are noted, whoever vouches for the bases.
     own = verify_bytes(data, Options(bases=bases))
-    assert (codes(own), codes(own, "note"), own.unchecked_links) == ([], ["uncheckedLinks"], 1)
-    knows = Options(bases=bases, known={GONE: COMMIT}.get)
-    assert verify_bytes(data, knows).findings.sorted() == []
+    assert (codes(own), own.unchecked_links) == ([], 1)
+    assert codes(own, "note") == ["uncheckedLinks", "baseNotCompared"]
+    knows = verify_bytes(data, Options(bases=bases, known={GONE: COMMIT}.get))
+    assert (codes(knows), codes(knows, "note")) == ([], ["baseNotCompared"])
     lacks = verify_bytes(data, Options(bases=bases, known=lambda _oid: None))
     assert (codes(lacks), lacks.unchecked_links) == (["absentObject"], 0)
-    other = verify_bytes(data, Options(known={GONE: 3}.get))
-    assert codes(other) == ["linkKindMismatch"]
-    vague = verify_bytes(data, Options(known={GONE: 0}.get))
-    assert vague.accepted
+    for kind, wrong in ((3, ["linkKindMismatch"]), (0, []), (COMMIT, [])):
+        told = Options(known={GONE: kind, BASE: COMMIT}.get)
+        assert codes(verify_bytes(data, told)) == wrong
 
 
 def test_a_link_of_the_wrong_kind_is_corrupt_even_inside_the_pack() -> None:
@@ -392,8 +409,12 @@ def test_an_absent_object_is_reported_with_its_path() -> None:
     inner = pack.add("tree", packs.tree_bytes([(b"100644", b"file\x1b", GONE)]))
     root = pack.add("tree", packs.tree_bytes([(b"40000", b"dir", inner.oid)]))
     pack.add("commit", packs.commit_bytes(root.oid))
-    (finding,) = verify_bytes(pack.build()).findings.sorted()
-    assert (finding.code.name, finding.oid, finding.path) == ("absentObject", GONE, b"dir/file\x1b")
+    found = verify_bytes(pack.build()).findings.sorted()
+    path = b"dir/file\x1b"
+    assert [(f.code.name, f.oid, f.path, f.offset) for f in found] == [
+        ("controlInName", inner.oid, path, inner.offset),
+        ("absentObject", GONE, path, inner.offset),
+    ]
 
 
 def _thin() -> tuple[bytes, packs.Handle]:

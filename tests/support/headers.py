@@ -68,17 +68,27 @@ def notes(report: Report) -> list[str]:
 
 
 class Maker:
-    """Bundles of one version and object format around the same honest pack."""
+    """Bundles of one version and object format around the same honest pack.
 
-    def __init__(self, version: int, fmt: str) -> None:
+    The pack holds what ``main`` reaches, and nothing else. Without ``based`` it is complete; with
+    it the history goes on from the commit ``absent``, which is then to be a prerequisite.
+    """
+
+    def __init__(self, version: int, fmt: str, *, based: bool = False) -> None:
         self.version = version
         self.fmt = fmt
-        self.example = packs.small_honest(fmt)
+        self.absent = "ab" * packs.oid_length(fmt)
+        base = bytes.fromhex(self.absent) if based else None
+        self.example = packs.small_honest(fmt, tagged=False, base=base)
         self.main = self.example.commit.hex
         self.other = self._oid("tree")
         self.blob = self._oid("blob")
-        self.absent = "ab" * packs.oid_length(fmt)
         self.format_line = b"@object-format=%s\n" % fmt.encode() if version == 3 else b""
+
+    @property
+    def based(self) -> Maker:
+        """The maker of bundles that go on from a prerequisite."""
+        return Maker(self.version, self.fmt, based=True)
 
     def _oid(self, kind: str) -> str:
         return next(h.hex for h in self.example.handles if h.kind == kind)
@@ -124,6 +134,11 @@ class Case:
     def expected(self, maker: Maker, data: bytes) -> Errors:
         offset = len(data) if self.line is None else data.rindex(self.line(maker))
         return [(code, offset) for code in self.codes]
+
+
+def based(build: Build) -> Build:
+    """The same lines around a pack that goes on from the prerequisite."""
+    return lambda m: build(m.based)
 
 
 def lines(rows: str, bad: Build, good: Build, *codes: str) -> Case:

@@ -480,11 +480,13 @@ class Example:
     tag: Handle | None = None
 
 
-def small_honest(fmt: str = "sha1") -> Example:
+def small_honest(fmt: str = "sha1", *, tagged: bool = True, base: bytes | None = None) -> Example:
     """Return a closed history that uses every entry type and every legal base order.
 
     Order: a ref delta before its base, whole blob, ofs delta, ref delta on that ofs result, the
-    late base, subtree, root tree, root commit, child commit, tag.
+    late base, subtree, root tree, root commit, child commit, tag. Only the tag reaches everything;
+    without it (`tagged`) the child commit does. `base` is the raw id of a parent for the root
+    commit, which makes a history that is closed but for that commit.
     """
     pack = PackBuilder(fmt)
     text = b"".join(b"line %d of the first file\n" % n for n in range(20))
@@ -493,13 +495,14 @@ def small_honest(fmt: str = "sha1") -> Example:
     whole = pack.add("blob", text)
     by_offset = pack.add_ofs(whole, edit(text, 100, 3, b"ofs delta")[0])
     on_offset = pack.add_ref(by_offset, edit(by_offset.data, 0, 5, b"ref on ofs ")[0])
-    base = pack.add("blob", late.data)
-    inner = _tree_of(pack, [(b"early", early), (b"late", base)])
+    whole_late = pack.add("blob", late.data)
+    inner = _tree_of(pack, [(b"early", early), (b"late", whole_late)])
     files = [(b"a", whole), (b"b", by_offset), (b"c", on_offset), (b"dir", inner)]
-    first = pack.add("commit", commit_bytes(inner.oid, message=b"first\n"))
+    parents = [] if base is None else [base]
+    first = pack.add("commit", commit_bytes(inner.oid, parents, message=b"first\n"))
     root = _tree_of(pack, files)
     second = pack.add("commit", commit_bytes(root.oid, [first.oid], message=b"second\n"))
-    tag = pack.add("tag", tag_bytes(second.oid))
+    tag = pack.add("tag", tag_bytes(second.oid)) if tagged else None
     return Example(pack.build(), tuple(pack.handles), second, tag)
 
 

@@ -1,0 +1,196 @@
+"""The arguments of ``packcheck``: what there is, and what their texts mean."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from binascii import unhexlify
+
+from packparse import codes, limits
+from packparse.errors import MisuseError
+from packparse.objectformat import FORMATS, SHA1, ObjectFormat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Run = Callable[[argparse.Namespace], int]
+
+__all__ = ["build", "chosen_format", "parse_limit", "parse_oid"]
+
+_STATUS = "\n".join(
+    [
+        "exit status:",
+        "  0  accepted",
+        *(f"  {n}  {': '.join(filter(None, texts))}" for n, texts in codes.CLASSES.items()),
+        "Of several files the highest counts.",
+    ]
+)
+_SUFFIXES = {"k": 10, "m": 20, "g": 30}
+_HEX = re.compile(r"[0-9a-f]+")
+_DIGITS = {fmt.width * 2: fmt for fmt in FORMATS.values()}
+
+
+def build(
+    verify: Run, explain: Run, checks: Run, version: Callable[[], None]
+) -> argparse.ArgumentParser:
+    """The parser; the functions are what its commands run, ``version`` prints the version."""
+    parser = argparse.ArgumentParser(
+        prog="packcheck",
+        description="Verify untrusted Git packs and bundles before native git sees them.",
+        epilog=_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, const=version)
+    # With prog given, argparse need not format a usage line, which would load shutil.
+    commands = parser.add_subparsers(prog="packcheck", metavar="COMMAND", required=True)
+    _add_verify(commands, verify)
+    explaining = commands.add_parser("explain", help="say what a code means and what to do")
+    explaining.add_argument("code", metavar="CODE")
+    explaining.set_defaults(run=explain)
+    listing = commands.add_parser("checks", help="list all codes")
+    listing.set_defaults(run=checks)
+    return parser
+
+
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser], run: Run) -> None:
+    verify = commands.add_parser(
+        "verify",
+        help="verify packs and bundles",
+        epilog=_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verify.add_argument(
+        "files", metavar="FILE", nargs="+", help="a pack, a bundle, or a folder of loose objects; "
+        "- is standard input",
+    )  # fmt: skip
+    _add_rules(verify)
+    _add_range(verify)
+    verify.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    verify.add_argument(
+        "--progress",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="on standard error; auto: where that is a terminal (default)",
+    )
+    verify.set_defaults(run=run)
+
+
+def _add_rules(verify: argparse.ArgumentParser) -> None:
+    verify.add_argument(
+        "--rules",
+        choices=codes.RULES,
+        default="candidate",
+        help="git: the verdict of git index-pack --strict; candidate: all of that and more "
+        "(default)",
+    )
+    verify.add_argument(
+        "--policy",
+        metavar="FILE",
+        default="candidate",
+        help="severities, limits, paths and identities: a TOML file, or one of candidate "
+        "(default), fork, mirror",
+    )
+    verify.add_argument(
+        "--limits",
+        choices=limits.PRESETS,
+        help="candidate: for what one run of a producer hands back; history: for whole "
+        "repositories (default: what the policy says, else candidate)",
+    )
+    verify.add_argument(
+        "--limit",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="change one limit; VALUE may end in k, M or G. Names: " + ", ".join(limits.SPECS),
+    )
+    verify.add_argument(
+        "--object-format",
+        choices=tuple(FORMATS),
+        help="of the repository the file comes from (default: what a bundle says, sha1 for a pack)",
+    )
+
+
+def _add_range(verify: argparse.ArgumentParser) -> None:
+    verify.add_argument(
+        "--base",
+        metavar="OID",
+        action="append",
+        default=[],
+        help="a commit that the other side has; may be repeated",
+    )
+    verify.add_argument(
+        "--tip",
+        metavar="OID",
+        action="append",
+        default=[],
+        help="a commit that the file has to bring; may be repeated. With --base the file has to "
+        "hold exactly the commits between them, and what they bring",
+    )
+    verify.add_argument(
+        "--known",
+        metavar="FILE",
+        action="append",
+        help="the objects that the producer was given, one OID or OID TYPE a line: links may leave "
+        "the file for these alone",
+    )
+    verify.add_argument(
+        "--base-pack",
+        metavar="PACK",
+        action="append",
+        default=[],
+        help="a pack or bundle of the other side's objects: bases for a thin pack, and what new "
+        "trees are compared with; may be repeated",
+    )
+
+
+class _Version(argparse.Action):
+    """``--version``, reading the version only when it is asked for."""
+
+    def __init__(self, option_strings: list[str], dest: str, const: Callable[[], None]) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
+        self._show = const
+
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        self._show()
+        parser.exit()
+
+
+def parse_limit(text: str) -> tuple[str, int]:
+    """``NAME=VALUE`` as a name of a limit and a number. Raises MisuseError."""
+    name, _, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    digits, shift = value, 0
+    if value[-1:].lower() in _SUFFIXES:
+        digits, shift = value[:-1], _SUFFIXES[value[-1].lower()]
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+        message = (
+            f"--limit {text}: give NAME=VALUE; VALUE is a whole number and may end in k, M or G"
+        )
+        raise MisuseError(message)
+    return name, int(digits) << shift
+
+
+def parse_oid(option: str, text: str) -> bytes:
+    """An object id as raw bytes. Raises MisuseError: only whole ids in lower case are taken."""
+    if len(text) not in _DIGITS or not _HEX.fullmatch(text):
+        message = f"{option} {text}: give the whole id, 40 or 64 digits in lower case"
+        raise MisuseError(message)
+    return unhexlify(text)
+
+
+def chosen_format(name: str | None, oids: Sequence[bytes]) -> ObjectFormat | None:
+    """The object format that was asked for, by its name or by ids; None for neither."""
+    widths = {len(oid) for oid in oids}
+    if name is not None:
+        widths.add(FORMATS[name].width)
+    if len(widths) > 1:
+        message = "--base, --tip and --object-format are of different object formats"
+        raise MisuseError(message)
+    return _DIGITS[widths.pop() * 2] if widths else None
+
+
+# Where nothing else is said, as for a pack.
+DEFAULT = SHA1

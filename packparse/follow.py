@@ -1,0 +1,129 @@
+"""Where a symbolic link of a tree leads, followed name by name and through other links.
+
+For the few links that go up again after a name: read as text such a target stays in the tree, and
+still it leaves it where the name is a link itself.
+"""
+
+from __future__ import annotations
+
+from packparse import paths
+from packparse.entry import BLOB
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from packparse.trees import Entries, Trees
+
+__all__ = ["entry_at", "leaves"]
+
+_TYPE = 0o170000
+_FOLDER = 0o040000
+_LINK = 0o120000
+# As many links as Linux follows; then it gives up.
+_MOST_LINKS = 40
+
+
+def entry_at(
+    trees: Trees, root: bytes, path: bytes, count: Callable[[int], None]
+) -> tuple[int, bytes] | None:
+    """Mode and raw id of what a tree has at a path; None where there is nothing to be seen.
+
+    ``count`` is told of the work in microseconds, about, and may raise.
+    """
+    entry: tuple[int, bytes] | None = (_FOLDER, root)
+    for part in path.split(b"/"):
+        if entry is None or entry[0] & _TYPE != _FOLDER:
+            return None
+        entries = trees.entries(entry[1]) or {}
+        count(1 + len(entries) // 4)
+        entry = entries.get(part)
+    return entry
+
+
+def leaves(
+    trees: Trees, root: bytes, path: bytes, target: bytes, count: Callable[[int], None]
+) -> bool:
+    """Whether the link at ``path`` of the tree ``root`` leads out of it.
+
+    True also where that cannot be told, since a folder or link on the way cannot be read. ``count``
+    is told of the work in microseconds, about, and may raise.
+    """
+    if _Walk(trees, root, path, count).leaves(target):
+        return True
+    # On Windows a backslash separates as well, in this target or one on the way.
+    return _Walk(trees, root, path, count, windows=True).leaves(target)
+
+
+class _Walk:
+    """The folders from the root to the one that a walk is in; None for what is no folder."""
+
+    def __init__(
+        self,
+        trees: Trees,
+        root: bytes,
+        path: bytes,
+        count: Callable[[int], None],
+        *,
+        windows: bool = False,
+    ) -> None:
+        self._separators = b"\\" if windows else b"/"
+        self._trees = trees
+        self._count = count
+        self._folders: list[bytes | None] = [root]
+        for part in path.split(b"/")[:-1]:
+            entries = self._entries() or {}
+            self._folders.append(entries[part][1] if part in entries else None)
+
+    def leaves(self, target: bytes) -> bool:
+        """Whether following ``target`` goes above the root, or cannot be followed to its end."""
+        followed = 0
+        waiting = self._split(target)[::-1]
+        if not waiting[-1]:
+            return True  # absolute
+        while waiting:
+            part = waiting.pop()
+            if part in {b"", b"."}:
+                continue
+            if part == b"..":
+                if len(self._folders) == 1:
+                    return True
+                self._folders.pop()
+                continue
+            further = self._step(part)
+            if further is None:
+                continue
+            followed += 1
+            if followed > _MOST_LINKS:
+                return False
+            if further[:1] in {b"", b"/", self._separators}:
+                return True
+            waiting += self._split(further)[::-1]
+        return False
+
+    def _split(self, target: bytes) -> list[bytes]:
+        return target.replace(self._separators, b"/").split(b"/")
+
+    def _step(self, name: bytes) -> bytes | None:
+        """Go into what has this name; where that is a link, return its target: empty if unread."""
+        entries = {} if self._folders[-1] is None else self._entries()
+        if entries is None:
+            return b""
+        self._count(1 + len(entries) // (4 if name in entries else 1))
+        mode, oid = _find(entries, name)
+        if mode & _TYPE == _LINK:
+            return bytes(self._trees.content(oid, BLOB) or b"")
+        self._folders.append(oid if mode & _TYPE == _FOLDER else None)
+        return None
+
+    def _entries(self) -> Entries | None:
+        folder = self._folders[-1]
+        return None if folder is None else self._trees.entries(folder)
+
+
+def _find(entries: Entries, name: bytes) -> tuple[int, bytes]:
+    """The entry of a name; where there is none, one that some file system takes for it."""
+    if name in entries:
+        return entries[name]
+    fold = paths.fold(name)
+    return next((entry for other, entry in entries.items() if paths.fold(other) == fold), (0, b""))

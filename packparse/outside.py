@@ -1,0 +1,133 @@
+"""The objects outside the file: what the trusted side says, and gives, when it is asked.
+
+Two questions: of which kind is an object that the producer was given (``known``), and what is in an
+object (``read_base``). The first may be asked without the second. Whatever is given is hashed.
+"""
+
+from __future__ import annotations
+
+from packparse import codes
+from packparse.entry import COMMIT, KIND_NAMES, object_prefix
+from packparse.errors import MisuseError, PackError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from packparse.objectformat import ObjectFormat
+
+    # raw id -> kind of an object of the trusted side, 0 if the kind is not known, None if unknown.
+    Known = Callable[[bytes], int | None]
+    # raw id -> (kind, content) of an object of the trusted side, or None.
+    BaseReader = Callable[[bytes], tuple[int, bytes] | None]
+    # raw id -> size of an object of the trusted side in bytes, or None.
+    BaseSize = Callable[[bytes], int | None]
+
+__all__ = ["Outside", "checked_kind", "checked_object", "object_id"]
+
+# Below this, hashing a joined copy is quicker than hashing in two steps.
+_SMALL = 16 << 10
+
+
+class Outside:
+    """What lies outside one file.
+
+    ``bases`` are commits that the other side has, for the caller; ``prerequisites`` those of a
+    bundle, which are the sender's word and count only where nothing better is known.
+    """
+
+    def __init__(
+        self,
+        object_format: ObjectFormat,
+        *,
+        known: Known | None,
+        read_base: BaseReader | None,
+        base_size: BaseSize | None,
+        bases: frozenset[bytes],
+        prerequisites: frozenset[bytes],
+    ) -> None:
+        self.bases = bases
+        self.prerequisites = prerequisites
+        self._format = object_format
+        self._known = known
+        self._read_base = read_base
+        self._base_size = base_size
+
+    @property
+    def listed(self) -> bool:
+        """Whether the objects that the producer was given are known."""
+        return self._known is not None
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether links may leave the file for objects that nobody listed."""
+        return self._known is None and bool(self.bases or self.prerequisites)
+
+    @property
+    def has_bases(self) -> bool:
+        """Whether trees may lie outside the file."""
+        return bool(self.bases or self.prerequisites)
+
+    @property
+    def readable(self) -> bool:
+        """Whether there is anybody to ask for contents."""
+        return self._read_base is not None
+
+    def kind(self, oid: bytes) -> int | None:
+        """The kind of an object that the producer was given: 0 if not known, None if it was not."""
+        if oid in self.bases:
+            return COMMIT
+        if self._known is not None:
+            return checked_kind(self._known(oid))
+        return COMMIT if oid in self.prerequisites else None
+
+    def size(self, oid: bytes) -> int:
+        """The size of an object of the trusted side in bytes; 0 where it is not there."""
+        if self._base_size is not None:
+            return self._base_size(oid) or 0
+        given = self.read(oid)
+        return 0 if given is None else len(given[1])
+
+    def read(self, oid: bytes) -> tuple[int, bytes] | None:
+        """Kind and content of an object of the trusted side, be it given to the producer or not."""
+        given = None if self._read_base is None else self._read_base(oid)
+        return None if given is None else checked_object(self._format, oid, given)
+
+
+def checked_kind(answer: object) -> int | None:
+    """An answer of ``known``, or MisuseError: a truth value would be taken for a kind."""
+    if answer is None or (type(answer) is int and (answer == 0 or answer in KIND_NAMES)):
+        return answer
+    message = f"known: the answer is None, 0 or a kind from 1 to 4, not {answer!r}"
+    raise MisuseError(message)
+
+
+def checked_object(object_format: ObjectFormat, oid: bytes, given: object) -> tuple[int, bytes]:
+    """An answer of ``read_base`` other than None.
+
+    Raises MisuseError where it is no object, PackError (corruptBaseObject) where it has another id.
+    """
+    if not (
+        isinstance(given, tuple)
+        and len(given) == 2
+        and type(given[0]) is int
+        and given[0] in KIND_NAMES
+        and isinstance(given[1], bytes | bytearray)
+    ):
+        message = "read_base: the answer is None, or a kind from 1 to 4 and bytes"
+        raise MisuseError(message)
+    kind, content = given
+    if object_id(object_format, kind, content) != oid:
+        message = "the trusted side's object does not hash to its id"
+        raise PackError(codes.CORRUPT_BASE_OBJECT, message, oid=oid)
+    return kind, bytes(content)
+
+
+def object_id(object_format: ObjectFormat, kind: int, content: bytes | bytearray) -> bytes:
+    """The raw id of an object of ``kind``."""
+    prefix = object_prefix(kind, len(content))
+    if len(content) < _SMALL:
+        return object_format.new(prefix + content).digest()
+    name = object_format.new(prefix)
+    name.update(content)
+    return name.digest()

@@ -1,0 +1,292 @@
+"""Rules for the names of one tree: what may be wrong with each, and which of them collide.
+
+Source: git's fsck_tree for the codes that git has, is_valid_win32_path (compat/mingw.c) for names
+on Windows, CVE-2019-1354 for backslashes, CVE-2021-21300 and CVE-2024-32002 for collisions. Names
+are bytes without NUL, as they stand in a tree.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from packparse import dotnames
+from packparse import pathcodes as codes
+from packparse.escape import quote, shorten
+from packparse.oddity import Oddity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from packparse.codes import Code
+
+__all__ = ["LARGEST", "PLAIN_NAME", "collisions", "fold", "is_plain", "name_oddities"]
+
+# Of a mode, as git reads it: the bits of the kind, and three kinds.
+_KIND = 0o170000
+_FILE = 0o100000
+_LINK = 0o120000
+
+LARGEST = 4096  # bytes of a name, in git
+# No system that folds names takes longer ones: 255 units of UTF-16 are 765 bytes. Without a bound
+# the normal form of a hostile name takes quadratic time.
+_LONGEST_FOLDED = 1024
+_LONGEST_DETAIL = 1024  # bytes of names joined
+_SHOWN = 3  # names of a collision in its message,
+_SHOWN_BYTES = 192  # and their bytes altogether
+
+
+# --- characters, as patterns of UTF-8 -----------------------------------------------------------
+
+# What some file systems ignore and no reader sees (Unicode's Default_Ignorable_Code_Point, without
+# the selectors): U+00AD, U+034F, U+061C, U+115F-1160, U+17B4-17B5, U+180E, U+200B-200F,
+# U+202A-202E, U+2060-206F, U+3164, U+FEFF, U+FFA0, U+FFF0-FFF8, U+1BCA0-1BCA3, U+1D173-1D17A,
+# U+E0000-E00FF, U+E01F0-E0FFF.
+_IGNORABLE = (
+    rb"\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0\x8e)"
+    rb"|\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])|\xe3\x85\xa4"
+    rb"|\xef(?:\xbb\xbf|\xbe\xa0|\xbf[\xb0-\xb8])|\xf0(?:\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba])"
+    rb"|\xf3\xa0(?:[\x80-\x83\x88-\xbf][\x80-\xbf]|\x87[\xb0-\xbf])"
+)
+# Selectors choose among the shapes of the character before: U+180B-180D, U+180F, U+FE00-FE0F,
+# U+E0100-E01EF. Names with emoji have them.
+_SELECTOR = (
+    rb"(?:\xe1\xa0[\x8b-\x8d\x8f]|\xef\xb8[\x80-\x8f]"
+    rb"|\xf3\xa0(?:[\x84-\x86][\x80-\xbf]|\x87[\x80-\xaf]))"
+)
+# Line and paragraph separators, the blank Braille pattern, marks of annotations.
+_INVISIBLE = rb"\xe2(?:\x80[\xa8\xa9]|\xa0\x80)|\xef\xbf[\xb9-\xbb]"
+# After nothing, ASCII or another selector a selector chooses nothing; U+20E3 makes keycaps.
+_IDLE = rb"(?:\A|[\x00-\x7f]|" + _SELECTOR + b")" + _SELECTOR + rb"(?!\xe2\x83\xa3)"
+
+_CONTROL = re.compile(rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f]")
+
+# --- names on Windows ---------------------------------------------------------------------------
+
+_DEVICES = rb"con|prn|aux|nul|com(?:[1-9]|\xc2[\xb2\xb3\xb9])|lpt(?:[0-9]|\xc2[\xb2\xb3\xb9])"
+# An extension, spaces or a stream behind it make no difference.
+_DEVICE = re.compile(
+    rb"(?:\A|[/\\])(?:" + _DEVICES + rb"|conin\$|conout\$) *+(?![^.:/\\])", re.IGNORECASE
+)
+_FORBIDDEN = re.compile(rb'[<>:"|?*\\]|[. ]\Z')
+_CLIMBS = re.compile(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
+
+# --- names that nothing is wrong with -----------------------------------------------------------
+
+
+def _any_case(pattern: bytes) -> bytes:
+    """A pattern without flags for words in lower case and in capitals."""
+    return re.sub(rb"[a-z]", lambda letter: b"[%b%b]" % (letter[0], letter[0].upper()), pattern)
+
+
+# As a pattern to be built into others, before a NUL or the end: printable ASCII without what is
+# forbidden somewhere and without the tilde of short names, no dash first, no dot or space last, no
+# device, and not what git reads.
+PLAIN_NAME = (
+    b"(?!-|"
+    + _any_case(rb"\.(?:git(?:modules|attributes|ignore)?|mailmap)")
+    + rb"(?![^\0])|"
+    + _any_case(rb"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
+    + rb"(?![^\0. ]))[ !#%&'()+,\-.0-9;=@A-Z[\]^_`a-z{}]{1,255}+(?<![. ])"
+)
+_is_plain = re.compile(PLAIN_NAME).fullmatch
+
+
+def is_plain(name: bytes) -> bool:
+    """Whether no rule for single names has anything to say, whatever the mode.
+
+    Nor is the name, in any spelling, that of a file which git reads. False means little.
+    """
+    return _is_plain(name) is not None
+
+
+def name_oddities(name: bytes, mode: int) -> list[Oddity]:
+    """All that is odd about one entry's name; ``mode`` is the entry's as git reads it (16 bits).
+
+    The detail of each is the name.
+    """
+    is_link = mode & _KIND == _LINK
+    if _is_plain(name) or (name in dotnames.DOTFILES and not is_link):
+        return []
+    found = [(code, words) for code, applies, words in _TESTS if applies(name)]
+    if is_link:
+        found += [(code, words) for code, applies, words in _LINK_TESTS if applies(name)]
+    found += _alias_oddities(name)
+    if not found:
+        return []
+    shown = shorten(name) or '""'
+    return [Oddity(code, name, f"{words}: {shown}") for code, words in found]
+
+
+def fold(name: bytes) -> bytes:
+    """The key that two names share where a file system may take them for the same.
+
+    Case does not count (full case folding), nor what Unicode holds for canonically equivalent, nor
+    characters that HFS+ or ext4 ignore, nor dots and spaces at the end, which Windows drops. Bytes
+    that are no UTF-8 are kept.
+    """
+    if name.isascii() or len(name) > _LONGEST_FOLDED:
+        return name.lower().rstrip(b". ")
+    from unicodedata import normalize
+
+    text = _folded_away().sub(b"", name).decode("utf-8", "surrogateescape")
+    # Folding what is decomposed leaves it decomposed.
+    text = normalize("NFD", text).casefold()
+    return text.encode("utf-8", "surrogateescape").rstrip(b". ")
+
+
+def collisions(entries: Sequence[tuple[int, bytes]]) -> list[Oddity]:
+    """The names of one tree, given as (mode, name), that a file system may take for the same.
+
+    One oddity for each group of such names; its detail is made from the sorted names. Names that
+    are equal byte for byte are another rule's business.
+    """
+    if _are_apart([name for _, name in entries]):
+        return []
+    groups: dict[bytes, list[tuple[int, bytes]]] = {}
+    for entry in entries:
+        groups.setdefault(fold(entry[1]), []).append(entry)
+    found = (_collision(group) for group in groups.values() if len(group) > 1)
+    return [oddity for oddity in found if oddity]
+
+
+# --- single names -------------------------------------------------------------------------------
+
+
+def _climbs_by_backslash(name: bytes) -> bool:
+    return b"\\" in name and _CLIMBS.search(name) is not None
+
+
+def _is_forbidden_on_windows(name: bytes) -> bool:
+    # The two that every system has are no names at all, which has its own codes.
+    return name not in {b".", b".."} and _FORBIDDEN.search(name) is not None
+
+
+def _is_deceptive(name: bytes) -> bool:
+    return not name.isascii() and _deceptive().search(name) is not None
+
+
+@cache
+def _deceptive() -> re.Pattern[bytes]:
+    # Compiled late, for the sake of start-up time.
+    return re.compile(_IGNORABLE + b"|" + _INVISIBLE + b"|" + _IDLE)
+
+
+@cache
+def _folded_away() -> re.Pattern[bytes]:
+    return re.compile(_IGNORABLE + b"|" + _SELECTOR)
+
+
+def _is_not_utf8(name: bytes) -> bool:
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+_TESTS: tuple[tuple[Code, Callable[[bytes], object], str], ...] = (
+    (codes.FULL_PATHNAME, lambda name: b"/" in name, "a name has a slash"),
+    (codes.EMPTY_NAME, lambda name: not name, "a name is empty"),
+    (codes.HAS_DOT, lambda name: name == b".", "a name is a dot"),
+    (codes.HAS_DOTDOT, lambda name: name == b"..", "a name is two dots"),
+    (codes.HAS_DOTGIT, dotnames.is_dotgit, "a name is .git on some file system"),
+    (
+        codes.LARGE_PATHNAME,
+        lambda name: len(name) > LARGEST,
+        f"a name has more than {LARGEST} bytes",
+    ),
+    (
+        codes.BACKSLASH_TRAVERSAL,
+        _climbs_by_backslash,
+        "a name leads out of its folder where a backslash separates",
+    ),
+    (codes.CONTROL_IN_NAME, _CONTROL.search, "a name has a control character"),
+    (codes.DECEPTIVE_NAME, _is_deceptive, "a name has an invisible or reordering character"),
+    (codes.WINDOWS_DEVICE_NAME, _DEVICE.search, "a name is a device on Windows"),
+    (codes.WINDOWS_FORBIDDEN_NAME, _is_forbidden_on_windows, "a name is not allowed on Windows"),
+    (codes.SHORT_NAME_ALIAS, dotnames.is_short_dotgit, "a name may be a short name of .git"),
+    (codes.NOT_UTF8_NAME, _is_not_utf8, "a name is not UTF-8"),
+    (codes.DASH_NAME, lambda name: name[:1] == b"-", "a name begins with a dash"),
+)
+
+_LINK_TESTS: tuple[tuple[Code, Callable[[bytes], bool], str], ...] = (
+    (codes.GITMODULES_SYMLINK, dotnames.is_dotgitmodules, ".gitmodules is a symbolic link"),
+    (
+        codes.GITATTRIBUTES_SYMLINK,
+        dotnames.is_dotgitattributes,
+        ".gitattributes is a symbolic link",
+    ),
+    (codes.GITIGNORE_SYMLINK, dotnames.is_dotgitignore, ".gitignore is a symbolic link"),
+    (codes.MAILMAP_SYMLINK, dotnames.is_dotmailmap, ".mailmap is a symbolic link"),
+)
+
+_ALIAS_CODES = {
+    b".gitmodules": codes.GITMODULES_ALIAS,
+    b".gitattributes": codes.GITATTRIBUTES_ALIAS,
+    b".gitignore": codes.DOTFILE_ALIAS,
+    b".mailmap": codes.DOTFILE_ALIAS,
+}
+
+
+def _alias_oddities(name: bytes) -> Iterable[tuple[Code, str]]:
+    """The files that git reads by their names which a name is in another spelling."""
+    # Folding sees more than git does: APFS takes U+017F for s.
+    files = {*dotnames.aliases(name), fold(name)}
+    files.discard(name)
+    return [
+        (code, f"a name is {file.decode()} on some file system")
+        for file, code in _ALIAS_CODES.items()
+        if file in files
+    ]
+
+
+# --- names beside each other --------------------------------------------------------------------
+
+
+def _are_apart(names: list[bytes]) -> bool:
+    """Whether all names differ by more than case; False means little."""
+    joined = b"\0".join(names) + b"\0"
+    if not joined.isascii() or b".\0" in joined or b" \0" in joined:
+        return False
+    return len(set(joined.lower().split(b"\0"))) == len(names) + 1
+
+
+def _collision(group: list[tuple[int, bytes]]) -> Oddity | None:
+    names = sorted({name for _, name in group})
+    if len(names) == 1:
+        return None
+    kinds = {mode & _KIND for mode, _ in group}
+    # What is neither file nor link nor folder is a submodule to git, and a folder on disk.
+    if _LINK in kinds and kinds - {_FILE, _LINK}:
+        code, words = codes.SYMLINK_DIRECTORY_COLLISION, "a symbolic link and a folder collide"
+    elif len(set(map(_without_case, names))) == 1:
+        code, words = codes.CASE_COLLISION, "names differ in case alone"
+    else:
+        code, words = codes.NORMALIZATION_COLLISION, "names are the same on some file system"
+    return Oddity(code, _detail(names), f"{words}: {_listed(names)}")
+
+
+def _without_case(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape").casefold()
+
+
+def _detail(names: list[bytes]) -> bytes:
+    """The names joined by NUL, or the SHA-256 of that, behind a NUL, where it is long."""
+    joined = b"\0".join(names)
+    if len(joined) <= _LONGEST_DETAIL:
+        return joined
+    from hashlib import sha256
+
+    # Behind a NUL, since no name begins it.
+    return b"\0" + sha256(joined).hexdigest().encode()
+
+
+def _listed(names: list[bytes]) -> str:
+    """The first names, quoted and cut to a few hundred characters."""
+    first = names[:_SHOWN]
+    most = _SHOWN_BYTES // len(first)
+    shown = [quote(name[:most]) + "..." * (len(name) > most) for name in first]
+    more = len(names) - len(first)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -1,0 +1,168 @@
+"""Whether the submodules of a tree and the paths in its .gitmodules go together."""
+
+from __future__ import annotations
+
+from packparse import pathcodes
+from packparse.entry import BLOB, TREE
+from packparse.escape import shorten
+from packparse.follow import entry_at
+from packparse.objects import gitmodules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from packparse.findings import Findings
+    from packparse.limits import Limits
+    from packparse.pack import Pack
+    from packparse.trees import Trees
+
+    # A path, the kind of what is tracked there, and where that is a link its raw id.
+    Conflict = tuple[bytes, int, bytes]
+
+__all__ = ["Submodules"]
+
+_TYPE = 0o170000
+_FOLDER = 0o040000
+_LINK = 0o120000
+_SUBMODULE = 0o160000
+_FILE = b".gitmodules"
+
+
+class Submodules:
+    """Compares trees with their own .gitmodules.
+
+    ``base_roots`` are the trees of the bases: what is the same there is inherited. Raises PackError
+    (tooManyFiles) where it would cost more than that limit allows.
+    """
+
+    def __init__(
+        self, pack: Pack, trees: Trees, base_roots: Iterable[bytes], *, limits: Limits
+    ) -> None:
+        self._pack = pack
+        self._trees = trees
+        self._base_roots = tuple(base_roots)
+        self._limits = limits
+        self._holders = _holders(pack, limits.tree_depth)
+        self._compared = 0
+        # Conflicts that the bases have as well; once they are asked for.
+        self._had: set[Conflict] | None = None
+
+    def check(self, roots: Iterable[bytes], findings: Findings) -> None:
+        """Check each of ``roots``, raw ids of commits' trees."""
+        # By file, since a thousand commits may share one, and reading it can take long.
+        by_file: dict[bytes, list[bytes]] = {}
+        for root in dict.fromkeys(roots):
+            by_file.setdefault(self._file(root), []).append(root)
+        for oid, sharing in by_file.items():
+            paths = self._paths(oid)
+            if paths is not None:
+                self._check_file(paths, sharing, findings)
+
+    def _check_file(self, paths: set[bytes], roots: list[bytes], findings: Findings) -> None:
+        """Check the trees whose .gitmodules has these paths."""
+        for root in roots:
+            if root in self._holders:
+                self._check_entries(root, paths, findings)
+            for conflict in self._conflicts(root, paths):
+                path = conflict[0]
+                message = f"{shorten(path)} is in .gitmodules, and something else is tracked there"
+                finding = findings.add(
+                    pathcodes.SUBMODULE_PATH_CONFLICT, message, path=path, detail=path
+                )
+                if finding is not None and conflict in self._inherited():
+                    findings.inherit(finding)
+
+    def _check_entries(self, root: bytes, paths: set[bytes], findings: Findings) -> None:
+        for path, oid in self._links(root):
+            if path not in paths:
+                message = f"the submodule {shorten(path)} has no entry in .gitmodules"
+                finding = findings.add(
+                    pathcodes.GITLINK_WITHOUT_ENTRY, message, path=path, detail=path
+                )
+                if finding is not None and self._had_link(path, oid):
+                    findings.inherit(finding)
+
+    def _had_link(self, path: bytes, oid: bytes) -> bool:
+        """Whether a base has the same submodule at this path, without an entry either."""
+        return any(
+            entry_at(self._trees, root, path, self._count) == (_SUBMODULE, oid)
+            and path not in (self._paths(self._file(root)) or ())
+            for root in self._base_roots
+        )
+
+    def _count(self, units: int) -> None:
+        self._compared += units
+        if self._compared > 4 * self._limits.files:
+            what = "comparing .gitmodules with the trees costs as much as"
+            raise self._limits.passed("files", self._compared // 4, what)
+
+    def _inherited(self) -> set[Conflict]:
+        if self._had is None:
+            self._had = {
+                conflict
+                for root in self._base_roots
+                for conflict in self._conflicts(root, self._paths(self._file(root)) or set())
+            }
+        return self._had
+
+    def _file(self, root: bytes) -> bytes:
+        """The raw id of a tree's .gitmodules, empty where it has none."""
+        return (self._trees.entries(root) or {}).get(_FILE, (0, b""))[1]
+
+    def _paths(self, oid: bytes) -> set[bytes] | None:
+        """The paths in a .gitmodules, without slashes at their ends; None where it is not read."""
+        if not oid:
+            return set()
+        content = self._trees.content(oid, BLOB)
+        if content is None or len(content) > self._limits.special_bytes:
+            return None  # which is a finding of its own
+        modules = gitmodules.read(bytes(content)).submodules.values()
+        return {module.path.rstrip(b"/") for module in modules if module.path}
+
+    def _conflicts(self, root: bytes, paths: set[bytes]) -> list[Conflict]:
+        """Where the tree has something at one of ``paths``, or a file on the way: no submodule."""
+        self._count(len(paths))
+        found: list[Conflict] = []
+        # Folder by folder, so that a large one is not taken apart once for each path.
+        waiting = {root: [(path, path) for path in paths]}
+        while waiting:
+            oid, listed = waiting.popitem()
+            entries = self._trees.entries(oid) or {}
+            for rest, path in listed:
+                part, _, below = rest.partition(b"/")
+                mode, target = entries.get(part, (_SUBMODULE, b""))
+                kind = mode & _TYPE
+                if kind == _FOLDER and below:
+                    waiting.setdefault(target, []).append((below, path))
+                elif kind != _SUBMODULE:
+                    found.append((path, kind, target if kind == _LINK else b""))
+        return sorted(found)
+
+    def _links(self, root: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Paths and commits of the submodules in the pack's own part of a tree."""
+        stack = [(root, b"")]
+        while stack:
+            oid, prefix = stack.pop()
+            entries = self._trees.entries(oid) or {}
+            self._count(1 + len(entries) // 20)
+            for name, (mode, target) in entries.items():
+                if mode & _TYPE == _SUBMODULE:
+                    self._count(1 + len(prefix) // 64)
+                    yield prefix + name, target
+                elif target in self._holders:
+                    stack.append((target, prefix + name + b"/"))
+
+
+def _holders(pack: Pack, depth: int) -> set[bytes]:
+    """The trees of the pack that have a submodule in them, up to a depth."""
+    holders = set(pack.examiner.submodules)
+    frontier = set(holders)
+    for _ in range(depth):
+        if not frontier:
+            break
+        sources = {source for source, _oid in pack.links.columns[TREE].links_to(frontier)}
+        above = {pack.table.oid(n) for n in sources if pack.table.kinds[n] == TREE}
+        frontier = above - holders
+        holders |= frontier
+    return holders

@@ -1,0 +1,86 @@
+"""Trees by id, from the pack or from the trusted side, taken apart and kept for a while."""
+
+from __future__ import annotations
+
+from packparse.entry import COMMIT, TREE
+from packparse.errors import PackError
+from packparse.limits import Limits
+from packparse.objects import commit, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from packparse.outside import Outside
+    from packparse.pack import Pack
+
+    # Names to (mode as git reads it, raw id).
+    Entries = dict[bytes, tuple[int, bytes]]
+
+__all__ = ["Trees"]
+
+# Entries kept, some 300 bytes each, and those of the largest tree that is kept.
+_KEPT = 50_000
+_LARGEST_KEPT = 25_000
+# A base may be a merge that no candidate may be.
+_LIMITS = Limits("history")
+
+
+class Trees:
+    """Reads trees and the roots of commits, wherever they are."""
+
+    def __init__(self, pack: Pack, outside: Outside) -> None:
+        self._pack = pack
+        self._outside = outside
+        self._kept: dict[bytes, Entries] = {}
+        self._sizes: dict[bytes, int] = {}
+        self._room = _KEPT
+
+    def content(self, oid: bytes, kind: int) -> bytes | bytearray | None:
+        """The content of an object of ``kind``; None where it cannot be had."""
+        found = self._pack.kind(oid)
+        if found is not None:
+            return self._pack.read(oid) if found == kind else None
+        given = self._outside.read(oid)
+        return given[1] if given is not None and given[0] == kind else None
+
+    def size(self, oid: bytes) -> int:
+        """The size of a blob in bytes; 0 where it cannot be had."""
+        size = self._pack.size(oid)
+        if size is None:
+            size = self._sizes.get(oid)
+        if size is None:
+            size = self._outside.size(oid)
+            if len(self._sizes) == _KEPT:
+                self._sizes.clear()
+            self._sizes[oid] = size
+        return size
+
+    def entries(self, oid: bytes) -> Entries | None:
+        """The entries of a tree; of two with one name the first. None where it cannot be had."""
+        kept = self._kept.get(oid)
+        if kept is not None:
+            return kept
+        content = self.content(oid, TREE)
+        if content is None:
+            return None
+        entries: Entries = {}
+        for mode, name, target in tree.entries(content, self._pack.table.width):
+            entries.setdefault(name, (int(mode, 8) & 0xFFFF, target))
+        if len(entries) <= _LARGEST_KEPT:
+            # An empty tree takes room as well.
+            self._room -= len(entries) + 1
+            if self._room < 0:
+                self._kept.clear()
+                self._room = _KEPT - len(entries)
+            self._kept[oid] = entries
+        return entries
+
+    def root(self, oid: bytes) -> bytes | None:
+        """The id of a commit's tree; None where the commit cannot be had, or has none."""
+        content = self.content(oid, COMMIT)
+        if content is None:
+            return None
+        try:
+            return commit.links(content, self._pack.table.width, _LIMITS)[0]
+        except PackError:
+            # Malformed: in the pack it is a finding already, outside it is not ours to judge.
+            return None

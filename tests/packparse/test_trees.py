@@ -1,0 +1,165 @@
+"""Trees by id, taken apart: from the pack or from the trusted side, and few of them in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from packparse.entry import BLOB, COMMIT, TREE
+from packparse.errors import PackError
+from packparse.objectformat import SHA1
+from packparse.outside import Outside
+from packparse.trees import Trees
+from tests.support import packs
+from tests.support.candidates import Store, opened
+from tests.support.packs import PackBuilder
+
+
+class Side:
+    """A pack, and a host that counts what is read of it."""
+
+    def __init__(self, new: Store, host: Store | None = None) -> None:
+        self.host = host or Store()
+        self.asked: list[bytes] = []
+        builder = PackBuilder()
+        for kind, data in new.objects.values():
+            builder.add(kind, data)
+        outside = Outside(
+            SHA1,
+            known=None,
+            read_base=self._read,
+            base_size=None,
+            bases=frozenset(),
+            prerequisites=frozenset(),
+        )
+        self.trees = Trees(opened(builder.build()), outside)
+
+    def _read(self, oid: bytes) -> tuple[int, bytes] | None:
+        self.asked.append(oid)
+        return self.host.read(oid)
+
+
+def test_a_tree_is_the_same_from_the_pack_and_from_the_host() -> None:
+    new, host = Store(), Store()
+    mine = new.tree({b"a": b"1", b"d": {b"f": b"2"}})
+    theirs = host.tree({b"a": b"1", b"d": {b"f": b"3"}})
+    side = Side(new, host)
+    wanted = {b"a": (0o100644, packs.oid("blob", b"1"))}
+    for tree, below in ((mine, b"2"), (theirs, b"3")):
+        folder = packs.oid("tree", packs.tree_bytes([(b"100644", b"f", packs.oid("blob", below))]))
+        assert side.trees.entries(tree) == wanted | {b"d": (0o40000, folder)}
+
+
+def test_what_the_pack_has_is_not_asked_for() -> None:
+    new = Store()
+    tree = new.tree({b"a": b"1"})
+    side = Side(new, new)
+    assert side.trees.entries(tree)
+    assert side.trees.content(packs.oid("blob", b"1"), BLOB) == b"1"
+    assert side.asked == []
+
+
+@pytest.mark.parametrize("where", ["pack", "host"])
+def test_another_kind_is_nothing(where: str) -> None:
+    store, empty = Store(), Store()
+    blob = store.put("blob", b"100644 a\0" + bytes(20))
+    tree = store.tree({b"a": b"1"})
+    commit = store.commit(tree)
+    side = Side(store, empty) if where == "pack" else Side(empty, store)
+    trees = side.trees
+    assert trees.entries(blob) is None
+    assert trees.entries(commit) is None
+    assert trees.content(tree, BLOB) is None
+    assert trees.content(blob, TREE) is None
+    assert trees.root(tree) is None
+    assert trees.root(commit) == tree
+    assert trees.content(commit, COMMIT) == store.objects[commit][1]
+
+
+def test_what_is_nowhere_is_nothing() -> None:
+    side = Side(Store())
+    gone = b"\x22" * 20
+    assert side.trees.entries(gone) is None
+    assert side.trees.content(gone, BLOB) is None
+    assert side.trees.root(gone) is None
+    assert side.trees.size(gone) == 0
+
+
+def test_of_two_entries_with_one_name_the_first_counts() -> None:
+    new = Store()
+    first, second = (new.put("blob", text) for text in (b"1", b"2"))
+    tree = new.raw_tree((b"100644", b"a", first), (b"120000", b"a", second))
+    assert Side(new).trees.entries(tree) == {b"a": (0o100644, first)}
+
+
+@pytest.mark.parametrize(
+    ("mode", "read"), [(b"0100644", 0o100644), (b"040000", 0o40000), (b"7777777", 0o177777)]
+)
+def test_a_mode_is_read_as_git_reads_it(mode: bytes, read: int) -> None:
+    new = Store()
+    oid = new.put("blob", b"1")
+    assert Side(new).trees.entries(new.raw_tree((mode, b"a", oid))) is None
+    tree = new.raw_tree((mode, b"a", oid))
+    assert Side(new).trees.entries(tree) == {b"a": (read, oid)}
+
+
+def test_an_empty_tree_is_a_tree() -> None:
+    new = Store()
+    assert Side(new).trees.entries(packs.oid("tree", b"")) is None
+    tree = new.tree({})
+    assert Side(new).trees.entries(tree) == {}
+
+
+@pytest.mark.parametrize("data", [b"", b"tree\n", b"tree " + b"a" * 39 + b"\n\n", b"nothing"])
+def test_a_malformed_commit_of_the_host_has_no_tree(data: bytes) -> None:
+    host = Store()
+    assert Side(Store(), host).trees.root(host.put("commit", data)) is None
+
+
+def test_a_base_may_have_more_parents_than_a_candidate() -> None:
+    # The largest octopus of a public history has 66.
+    host = Store()
+    parents = [packs.oid("commit", b"%d" % n) for n in range(66)]
+    tree = host.tree({b"a": b"1"})
+    commit = host.commit(tree, *parents)
+    assert Side(Store(), host).trees.root(commit) == tree
+
+
+def test_a_tampered_object_of_the_host_is_no_answer() -> None:
+    host = Store()
+    tree = host.tree({b"a": b"1"})
+    host.objects[tree] = ("tree", host.objects[tree][1].replace(b"a\0", b"b\0"))
+    with pytest.raises(PackError) as caught:
+        Side(Store(), host).trees.entries(tree)
+    assert caught.value.code.name == "corruptBaseObject"
+
+
+def test_trees_are_kept_and_the_host_is_asked_once() -> None:
+    host = Store()
+    trees = [host.tree({b"%d" % n: b"1"}) for n in range(50)]
+    side = Side(Store(), host)
+    for _ in range(3):
+        for tree in trees:
+            assert side.trees.entries(tree)
+    assert side.asked == trees
+
+
+def test_few_entries_are_kept_in_memory_and_large_trees_not_at_all() -> None:
+    host = Store()
+    trees = [host.tree({b"%d-%d" % (k, n): b"1" for n in range(1_000)}) for k in range(120)]
+    side = Side(Store(), host)
+    for tree in trees:
+        side.trees.entries(tree)
+    assert sum(map(len, side.trees._kept.values())) <= 50_000  # noqa: SLF001 - the bound itself
+    large = host.tree({b"%05d" % n: b"1" for n in range(30_000)})
+    for _ in range(2):
+        assert len(side.trees.entries(large) or {}) == 30_000
+    assert side.asked.count(large) == 2
+
+
+@pytest.mark.parametrize("where", ["pack", "host"])
+def test_sizes_are_those_of_the_contents(where: str) -> None:
+    store, empty = Store(), Store()
+    blob = store.put("blob", b"12345")
+    side = Side(store, empty) if where == "pack" else Side(empty, store)
+    assert [side.trees.size(blob) for _ in range(3)] == [5, 5, 5]
+    assert len(side.asked) == (1 if where == "host" else 0)

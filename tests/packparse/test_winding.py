@@ -1,0 +1,156 @@
+"""Links that go up again after a name (PG10, A13): followed in the whole tree of each commit."""
+
+from __future__ import annotations
+
+import pytest
+
+from packparse.limits import Limits
+from packparse.verify import Options, verify_bytes
+from tests.support.candidates import (
+    TIP,
+    Candidate,
+    Entry,
+    Folder,
+    Store,
+    inherited,
+    link,
+    on_top,
+    refusals,
+)
+from tests.support.packs import PackBuilder
+
+ESCAPES = "symlinkEscapes"
+WINDS = link(b"d/../x")
+OUT = link(b"../q/d/../../x")
+
+# What the base has, what the candidate has, and the paths of links that leave the tree by it.
+CASES: dict[str, tuple[Folder, Folder, list[bytes]]] = {
+    "through a folder": ({}, {b"p": {b"L": WINDS, b"d": {b"f": b""}}}, []),
+    "through a name that is not there": ({}, {b"p": {b"L": WINDS}}, []),
+    "through a file": ({}, {b"p": {b"L": WINDS, b"d": b"file"}}, []),
+    "through a link that stays": (
+        {}, {b"p": {b"L": WINDS, b"d": link(b"e"), b"e": {b"f": b""}}}, [],
+    ),
+    "through a link to the folder above": (
+        {}, {b"L": WINDS, b"d": link(b"."), b"p": {b"f": b""}}, [b"L"],
+    ),
+    "through a link up": (
+        {}, {b"p": {b"L": link(b"d/../etc/passwd"), b"d": link(b"..")}}, [b"p/L"],
+    ),
+    "through a link in a mode that git reads as one": (
+        {},
+        {b"p": {b"L": Entry(b"120777", b"d/../etc/passwd"), b"d": Entry(b"120777", b"..")}},
+        [b"p/L"],
+    ),
+    "through a link of another case": (
+        {}, {b"p": {b"L": link(b"D/../../x"), b"d": link(b"..")}}, [b"p/L"],
+    ),
+    "through a link whose target has backslashes": (
+        {}, {b"p": {b"q": {b"L": link(b"d/../../../x"), b"d": link(b"..\\..")}}}, [b"p/q/L"],
+    ),
+    "a link of the base, by a folder that becomes a link": (
+        {b"p": {b"L": OUT}, b"q": {b"d": {b"f": b""}}},
+        {b"p": {b"L": OUT}, b"q": {b"d": link(b"..")}},
+        [b"p/L"],
+    ),
+    "a link of the base, by a folder that stays one": (
+        {b"p": {b"L": OUT}, b"q": {b"d": {b"f": b""}}},
+        {b"p": {b"L": OUT}, b"q": {b"d": {b"g": b""}}},
+        [],
+    ),
+    "a link of the base, and a new link elsewhere": (
+        {b"p": {b"L": OUT}, b"q": {b"d": {b"f": b""}}},
+        {b"p": {b"L": OUT}, b"q": {b"d": {b"f": b""}, b"e": link(b"..")}},
+        [],
+    ),
+    "a folder of the base that is moved up": (
+        {b"a": {b"b": {b"p": {b"L": link(b"d/../../x"), b"d": link(b"..")}}}},
+        {b"p": {b"L": link(b"d/../../x"), b"d": link(b"..")}},
+        [b"p/L"],
+    ),
+    "a folder of the base that is moved down": (
+        {b"a": {b"p": {b"L": link(b"d/../x"), b"d": {b"f": b""}}}},
+        {b"a": {b"b": {b"p": {b"L": link(b"d/../x"), b"d": {b"f": b""}}}}},
+        [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_link_that_winds_is_followed(name: str) -> None:
+    base, changed, leaving = CASES[name]
+    report = on_top({b"x": b"x", **base}, {b"x": b"x", **changed}).verify()
+    found = [path for code, path in refusals(report) if code == ESCAPES]
+    # A file that is read as a link by its mode has a warning for that.
+    assert found == leaving
+    assert report.accepted == (not leaving)
+
+
+def test_what_left_the_base_is_inherited() -> None:
+    base = {b"p": {b"L": link(b"d/../../x"), b"d": link(b"..")}}
+    report = on_top({b"x": b"x", **base}, {b"x": b"y", **base, b"l": link(b"x")}).verify()
+    assert refusals(report) == []
+
+
+def test_a_link_of_the_base_that_is_touched_stays_inherited() -> None:
+    base: Folder = {b"L": link(b"d/../../x"), b"d": link(b".")}
+    report = on_top(base, {**base, b"new": b"file"}).verify()
+    assert refusals(report) == []
+    assert (ESCAPES, b"L") in inherited(report)
+
+
+def test_a_merge_that_takes_its_halves_from_two_bases() -> None:
+    # Each base is sound, and so is every folder: together they lead out (nothing is in the pack).
+    host = Store()
+    left = host.commit({b"p": {b"L": OUT}, b"q": {b"d": {b"f": b""}}})
+    right = host.commit({b"p": {b"f": b""}, b"q": {b"d": link(b"..")}})
+    new = Store()
+    p, q = (host.tree(tree) for tree in ({b"L": OUT}, {b"d": link(b"..")}))
+    root = new.raw_tree((b"40000", b"p", p), (b"40000", b"q", q))
+    tip = new.commit(root, left, right)
+    made = Candidate(host, new, (left, right), {TIP: tip}, host.seed(left, right))
+    assert refusals(made.verify()) == [(ESCAPES, b"p/L")]
+
+
+WHOLE: dict[str, tuple[Folder, bool]] = {
+    "a link of that name elsewhere": (
+        {b"a": {b"d": link(b"e"), b"e": b""}, b"b": {b"L": WINDS, b"d": {b"f": b""}}}, True,
+    ),
+    "a link of that name there": (
+        {b"b": {b"L": link(b"d/../../x"), b"d": link(b"..")}}, False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_in_a_whole_pack_links_are_followed_as_well(name: str) -> None:
+    tree, accepted = WHOLE[name]
+    store, pack = Store(), PackBuilder()
+    store.commit(tree)
+    for kind, data in store.objects.values():
+        pack.add(kind, data)
+    assert verify_bytes(pack.build()).accepted == accepted
+
+
+def test_too_many_to_follow_is_a_limit_where_the_base_may_be_concerned() -> None:
+    base: Folder = {b"p%02d" % n: {b"L": WINDS, b"d": {b"f": b""}} for n in range(40)}
+    made = on_top(base, {**base, b"new": link(b"p00")})
+    assert made.verify().accepted
+    report = made.verify(limits=Limits(changes={"files": 170}))
+    assert refusals(report) == [("tooManyFiles", None)]
+
+
+def test_known_objects_without_a_base_may_be_links() -> None:
+    host = Store()
+    base = host.commit({b"q": {b"d": link(b"..")}})
+    new = Store()
+    tree = new.raw_tree(
+        (b"40000", b"p", new.tree({b"L": OUT})), (b"40000", b"q", host.tree({b"d": link(b"..")}))
+    )
+    tip = new.commit(tree, base)
+    pack = PackBuilder()
+    for kind, data in new.objects.values():
+        pack.add(kind, data)
+    given = host.seed(base)
+    options = Options(tips={TIP: tip}, known=lambda oid: 0 if oid in given else None)
+    assert refusals(verify_bytes(pack.build(), options)) == [(ESCAPES, b"p/L")]

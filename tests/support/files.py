@@ -1,0 +1,81 @@
+"""Files that cannot be read, pipes, and what a report says of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from packparse.report import Report
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def one_error(report: Report) -> tuple[str, str]:
+    (finding,) = report.findings.sorted()
+    assert finding.severity == "error"
+    return finding.code.name, finding.message
+
+
+@contextmanager
+def source(data: bytes) -> Iterator[int]:
+    """A pipe from which these few bytes come, and then the end."""
+    reading, writing = os.pipe()
+    try:
+        assert os.write(writing, data) == len(data)
+        os.close(writing)
+        yield reading
+    finally:
+        os.close(reading)
+
+
+def _missing(tmp_path: Path) -> Path:
+    return tmp_path / "missing"
+
+
+def _directory(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def _fifo(tmp_path: Path) -> Path:
+    os.mkfifo(tmp_path / "fifo")
+    return tmp_path / "fifo"
+
+
+def _dangling(tmp_path: Path) -> Path:
+    (tmp_path / "link").symlink_to("nowhere")
+    return tmp_path / "link"
+
+
+def _loop(tmp_path: Path) -> Path:
+    (tmp_path / "loop").symlink_to("loop")
+    return tmp_path / "loop"
+
+
+def _link_to_directory(tmp_path: Path) -> Path:
+    (tmp_path / "link").symlink_to(tmp_path)
+    return tmp_path / "link"
+
+
+def _device(_tmp_path: Path) -> Path:
+    return Path("/dev/zero")
+
+
+def _below_a_file(tmp_path: Path) -> Path:
+    (tmp_path / "file").touch()
+    return tmp_path / "file" / "x"
+
+
+UNREADABLE = {
+    "a missing file": (_missing, "No such file or directory"),
+    "a directory": (_directory, "not a regular file"),
+    "a FIFO without a writer": (_fifo, "not a regular file"),
+    "a link to nowhere": (_dangling, "No such file or directory"),
+    "a link to itself": (_loop, "Too many levels of symbolic links"),
+    "a link to a directory": (_link_to_directory, "not a regular file"),
+    "an endless device": (_device, "not a regular file"),
+    "a path below a file": (_below_a_file, "Not a directory"),
+}
