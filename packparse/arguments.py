@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import re
 from binascii import unhexlify
 
-from packparse import codes, limits
+from packparse import codes, late, limits
 from packparse.errors import MisuseError
 from packparse.objectformat import FORMATS, SHA1, ObjectFormat
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Run = Callable[[argparse.Namespace], int]
+    Formatter = type[argparse.HelpFormatter]
 
 __all__ = ["build", "chosen_format", "parse_limit", "parse_oid"]
 
@@ -27,39 +27,46 @@ _STATUS = "\n".join(
     ]
 )
 _SUFFIXES = {"k": 10, "m": 20, "g": 30}
-_HEX = re.compile(r"[0-9a-f]+")
+_HEX = late.pattern(r"[0-9a-f]+")
 _DIGITS = {fmt.width * 2: fmt for fmt in FORMATS.values()}
 
 
 def build(
-    verify: Run, explain: Run, checks: Run, version: Callable[[], None]
+    verify: Run, explain: Run, checks: Run, version: Callable[[], None], formatter: Formatter
 ) -> argparse.ArgumentParser:
-    """The parser; the functions are what its commands run, ``version`` prints the version."""
+    """The parser; the functions are what its commands run, ``version`` prints the version.
+
+    ``formatter`` makes the helps.
+    """
     parser = argparse.ArgumentParser(
         prog="packcheck",
         description="Verify untrusted Git packs and bundles before native git sees them.",
         epilog=_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, const=version)
     # With prog given, argparse need not format a usage line, which would load shutil.
     commands = parser.add_subparsers(prog="packcheck", metavar="COMMAND", required=True)
-    _add_verify(commands, verify)
-    explaining = commands.add_parser("explain", help="say what a code means and what to do")
+    _add_verify(commands, verify, formatter)
+    explaining = commands.add_parser(
+        "explain", help="say what a code means and what to do", formatter_class=formatter
+    )
     explaining.add_argument("code", metavar="CODE")
     explaining.set_defaults(run=explain)
-    listing = commands.add_parser("checks", help="list all codes")
+    listing = commands.add_parser("checks", help="list all codes", formatter_class=formatter)
     listing.set_defaults(run=checks)
     return parser
 
 
-def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser], run: Run) -> None:
+def _add_verify(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], run: Run, formatter: Formatter
+) -> None:
     verify = commands.add_parser(
         "verify",
         help="verify packs and bundles",
         epilog=_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=formatter,
         allow_abbrev=False,
     )
     verify.add_argument(

@@ -7,10 +7,9 @@ twice, a carriage return that is stripped, two lines for one ref), the header is
 
 from __future__ import annotations
 
-import re
 from binascii import unhexlify
 
-from packparse import codes, refname
+from packparse import codes, late, refname
 from packparse.errors import MisuseError, PackError
 from packparse.escape import shorten
 from packparse.objectformat import FORMATS, SHA1, ObjectFormat
@@ -29,13 +28,13 @@ __all__ = ["SIGNATURES", "SIGNATURE_LENGTH", "BundleHeader"]
 SIGNATURES = {b"# v2 git bundle\n": 2, b"# v3 git bundle\n": 3}
 SIGNATURE_LENGTH = 16
 
-_HEX = re.compile(rb"[0-9a-f]+")
+_HEX = late.pattern(rb"[0-9a-f]+")
 # git-rev-list --filter: every form that git can read back.
 _SIMPLE_FILTER = (
     rb"(?:blob:none|blob:limit=\d+[kmgKMG]?|tree:\d+|object:type=(?:tag|commit|tree|blob)"
     rb"|sparse:oid=[^\x00-\x20+]+)"
 )
-_FILTER = re.compile(rb"(?:%b|combine:%b(?:\+%b)*)\Z" % ((_SIMPLE_FILTER,) * 3))
+_FILTER = late.pattern(rb"(?:%b|combine:%b(?:\+%b)*)\Z" % ((_SIMPLE_FILTER,) * 3))
 
 
 class BundleHeader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 
@@ -12,7 +13,6 @@ from packparse.objectformat import SHA1, ObjectFormat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Sequence
 
     from packparse.basepack import BasePacks
@@ -85,7 +85,28 @@ def _close_stdout() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    return build(_verify, _explain, _checks, _show_version)
+    return build(_verify, _explain, _checks, _show_version, _Formatter)
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal.
+
+    argparse makes a formatter for every argument that it is told of, and to find out the width of a
+    terminal loads what takes as long as verifying a small pack.
+    """
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isascii() and asked.isdigit() and int(asked):
+        return int(asked)
+    try:
+        return os.get_terminal_size().columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _show_version() -> None:

@@ -9,7 +9,7 @@ and spaces at the end, takes what follows a colon for a stream, and gives short 
 
 from __future__ import annotations
 
-import re
+from packparse import late
 
 __all__ = [
     "DOTFILES", "aliases", "is_dotgit", "is_dotgitattributes", "is_dotgitignore",
@@ -28,10 +28,10 @@ _NO_CHARACTERS = "\ufffe\uffff"
 _IGNORED = dict.fromkeys(
     (*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF)
 )
-_GIT_END = re.compile(rb"[/\\]")
+_GIT_END = late.pattern(rb"[/\\]")
 # Names on NTFS behind a backslash. After .git the path may go on, after the others a stream only.
-_GIT_BEHIND = re.compile(rb"\\([.gG][^/\\]{3,}+)")
-_FILE_BEHIND = re.compile(rb"\\([.gGmM~][^:\\]{7,}+)(?!\\)")
+_GIT_BEHIND = late.pattern(rb"\\([.gG][^/\\]{3,}+)")
+_FILE_BEHIND = late.pattern(rb"\\([.gGmM~][^:\\]{7,}+)(?!\\)")
 
 # On NTFS a file is known by its name, by the first six letters without a dot and a number up to
 # four, and past that by two letters, a checksum and a number; the checksums are those in git.

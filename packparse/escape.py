@@ -11,13 +11,13 @@ __all__ = ["quote", "shorten"]
 
 _NAMED = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 _NAMED |= {0x22: '\\"', 0x5C: "\\\\"}
+_PLAIN = bytes(byte for byte in range(0x20, 0x7F) if byte not in _NAMED)
 _LONGEST = 200
 
 
 def quote(name: bytes) -> str:
     """``name`` as git would print a path; the result is printable ASCII."""
-    plain = all(0x20 <= byte < 0x7F and byte not in _NAMED for byte in name)
-    if plain:
+    if not name.translate(None, _PLAIN):
         return name.decode("ascii")
     return '"' + "".join(map(_escape, name)) + '"'
 

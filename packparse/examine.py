@@ -7,7 +7,7 @@ from packparse.delta import changed_ranges
 from packparse.entry import BLOB, COMMIT, TREE
 from packparse.errors import PackError
 from packparse.escape import shorten
-from packparse.objects import commit, lfs, tag
+from packparse.objects import commit, lfs
 from packparse.objects.tree import TreeReader, patched_links
 from packparse.oddity import Oddity
 from packparse.special import SpecialIds
@@ -133,6 +133,9 @@ class Examiner:
                 self._find(Oddity(checks.IDENTITY_NOT_ALLOWED, who, message), number, COMMIT)
 
     def _tag(self, number: int, content: bytes | bytearray) -> None:
+        # Most packs have none.
+        from packparse.objects import tag
+
         width = self._table.width
         kind, target = tag.link(content, width)
         self._links.add(kind, number, target)

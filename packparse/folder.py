@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from array import array
 from binascii import hexlify, unhexlify
 from bisect import bisect_left
 
-from packparse import codes
+from packparse import codes, late
 from packparse.errors import PackError
 from packparse.escape import shorten
 from packparse.loose import LooseVerifier
@@ -28,6 +27,7 @@ from packparse.verify import Options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator
 
     from packparse.progress import Progress
@@ -41,9 +41,9 @@ __all__ = ["verify_folder"]
 _CHUNK = 256 << 10
 # Folders of objects, and the two that git makes in each new folder. Only as they were made, empty,
 # is there nothing in these to verify: packs, or the names of other folders (alternates).
-_FOLDER = re.compile(rb"[0-9a-f]{2}|info|pack")
+_FOLDER = late.pattern(rb"[0-9a-f]{2}|info|pack")
 # git takes capitals in such a name for an object that it then cannot find.
-_OBJECT = re.compile(rb"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")
+_OBJECT = late.pattern(rb"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")
 _FOLDER_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 # What opening a file or folder may end in when it is none any more.

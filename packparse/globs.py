@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 
+from packparse import late
 from packparse.errors import MisuseError
 from packparse.paths import fold
 
@@ -27,12 +28,12 @@ __all__ = ["Globs", "IdentityGlobs"]
 _LONGEST = 1_000  # bytes of a glob
 _DEEPEST = 64  # parts of a path in a glob
 
-_TOKEN = re.compile(rb"\\(.)|(\*+)|(\?)|(\[)|([^\\*?\[]+)", re.DOTALL)
-_ESCAPED = re.compile(rb"\\.", re.DOTALL)
-_SPECIAL = re.compile(rb"[*?\[]")
-_NAMED_CLASS = re.compile(rb"\[:([^\]]*):\]")
+_TOKEN = late.pattern(rb"\\(.)|(\*+)|(\?)|(\[)|([^\\*?\[]+)", re.DOTALL)
+_ESCAPED = late.pattern(rb"\\.", re.DOTALL)
+_SPECIAL = late.pattern(rb"[*?\[]")
+_NAMED_CLASS = late.pattern(rb"\[:([^\]]*):\]")
 # A name that stands for itself, at any depth, perhaps as that of a folder.
-_PLAIN = re.compile(r"([\w.-]*\w[\w.-]*)/?", re.ASCII)
+_PLAIN = late.pattern(r"([\w.-]*\w[\w.-]*)/?", re.ASCII)
 # Any number of folders, as few as will do.
 _FOLDERS = rb"(?:[^/]*+/)*?"
 
@@ -152,8 +153,8 @@ class IdentityGlobs:
 
 
 # Name and address; the space between them counts to the name.
-_IDENTITY = re.compile(rb"((?:[^<>\0\n]*+(?<= ))?)<([^<>\0\n]*+)>")
-_IDENTITY_GLOB = re.compile(r"([^<>]* )<([^<>]+)>", re.DOTALL)
+_IDENTITY = late.pattern(rb"((?:[^<>\0\n]*+(?<= ))?)<([^<>\0\n]*+)>")
+_IDENTITY_GLOB = late.pattern(r"([^<>]* )<([^<>]+)>", re.DOTALL)
 
 
 def _identity(text: str) -> tuple[re.Pattern[bytes] | None, re.Pattern[bytes]]:

@@ -7,13 +7,12 @@ what is missing because an object is malformed, and the comparison of trees that
 from __future__ import annotations
 
 from packparse import checks, pathcodes
-from packparse.changes import Changes
-from packparse.closure import Range
 from packparse.codes import IGNORE
 from packparse.connectivity import check_links
 from packparse.entry import COMMIT, KIND_NAMES, TREE
 from packparse.escape import shorten
 from packparse.expanded import Expansion, heads, longest_path, passed
+from packparse.objects.tree import MODULES
 from packparse.special import SpecialFiles
 from packparse.table import NO_ENTRY
 from packparse.trees import Trees
@@ -177,6 +176,8 @@ class Judge:
         if asked and self._header is not None:
             self._check_header(self._header)
         if tips:
+            from packparse.closure import Range
+
             commits = Range(self._pack, self._outside, tips, asked=asked)
             commits.check(self._findings)
             return commits.commits, commits.tops
@@ -208,13 +209,19 @@ class Judge:
         return [root for root in roots if root is not None]
 
     def _check_submodules(self, commits: list[int]) -> None:
-        if not self._matters(_SUBMODULES):
+        if not self._matters(_SUBMODULES) or self._has_no_submodules():
             return
         from packparse.submodules import Submodules
 
         Submodules(self._pack, self._trees, self._base_roots(), limits=self._limits).check(
             (root for _number, root in self._roots(commits)), self._findings
         )
+
+    def _has_no_submodules(self) -> bool:
+        """Whether no tree that can be read has a submodule or a .gitmodules."""
+        examiner = self._pack.examiner
+        named = examiner.submodules or examiner.special.distinct(MODULES)
+        return not (named or self._outside.readable)
 
     def _check_sizes(self, commits: list[int], *, all_trees: bool) -> bool:
         """Whether no tree of ``commits`` passes a limit once it is checked out.
@@ -291,6 +298,7 @@ class Judge:
     def _walk(
         self, commits: list[int], tops: list[int], base_roots: list[bytes], *, bases: bool
     ) -> Comparison:
+        from packparse.changes import Changes
         from packparse.compare import Comparison
 
         walk = Comparison(

@@ -16,10 +16,9 @@ is read both ways, and the worse of both counts. A system reads no further than 
 
 from __future__ import annotations
 
-import re
 from hashlib import sha256
 
-from packparse import pathcodes
+from packparse import late, pathcodes
 from packparse.dotnames import is_dotgit, is_short_dotgit
 from packparse.escape import shorten
 from packparse.oddity import Oddity
@@ -36,12 +35,12 @@ LONGEST = 4_095
 _READ = 1 << 16
 _DETAIL = 4_096
 
-_SEPARATOR = re.compile(rb"[/\\\0]")
-_ABSOLUTE = re.compile(rb"[/\\]|[A-Za-z]:")
+_SEPARATOR = late.pattern(rb"[/\\\0]")
+_ABSOLUTE = late.pattern(rb"[/\\]|[A-Za-z]:")
 # C0 and C1 controls, then in UTF-8 what has no width or turns text around: U+00AD, U+034F, U+061C,
 # U+115F, U+1160, U+17B4, U+17B5, U+180B to U+180F, U+200B to U+200F, U+2028 to U+202E, U+2060 to
 # U+206F, U+3164, U+FEFF, U+FFA0, U+FFF9 to U+FFFB, and the tags from U+E0000.
-_HIDDEN = re.compile(
+_HIDDEN = late.pattern(
     rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f\xad]|\xcd\x8f|\xd8\x9c"
     rb"|\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])"
     rb"|\xe2(?:\x80[\x8b-\x8f\xa8-\xae]|\x81[\xa0-\xaf])|\xe3\x85\xa4"

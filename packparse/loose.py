@@ -10,9 +10,7 @@ length, as often as it is asked.
 
 from __future__ import annotations
 
-import re
-
-from packparse import checks, codes
+from packparse import checks, codes, late
 from packparse.entry import BLOB, KIND_NAMES, KIND_NUMBERS, Entry
 from packparse.errors import PackError
 from packparse.escape import shorten
@@ -54,7 +52,7 @@ __all__ = ["LooseObject", "LooseReader", "LooseStream", "LooseVerifier", "read_h
 
 # git gives a header 32 bytes; a kind and a size of 64 bits take 28.
 _LONGEST_HEADER = 32
-_HEADER = re.compile(rb"(commit|tree|blob|tag) (0|[1-9][0-9]{0,19})\0")
+_HEADER = late.pattern(rb"(commit|tree|blob|tag) (0|[1-9][0-9]{0,19})\0")
 # Damaged files after which a folder is not read on: finding out what is wrong with one may take
 # some 10 ms.
 _MOST_LOST = 100

@@ -8,9 +8,8 @@ are bytes without NUL, as they stand in a tree.
 from __future__ import annotations
 
 import re
-from functools import cache
 
-from packparse import dotnames
+from packparse import dotnames, late
 from packparse import pathcodes as codes
 from packparse.escape import quote, shorten
 from packparse.oddity import Oddity
@@ -60,37 +59,31 @@ _INVISIBLE = rb"\xe2(?:\x80[\xa8\xa9]|\xa0\x80)|\xef\xbf[\xb9-\xbb]"
 # After nothing, ASCII or another selector a selector chooses nothing; U+20E3 makes keycaps.
 _IDLE = rb"(?:\A|[\x00-\x7f]|" + _SELECTOR + b")" + _SELECTOR + rb"(?!\xe2\x83\xa3)"
 
-_CONTROL = re.compile(rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f]")
+_DECEPTIVE = late.pattern(_IGNORABLE + b"|" + _INVISIBLE + b"|" + _IDLE)
+_FOLDED_AWAY = late.pattern(_IGNORABLE + b"|" + _SELECTOR)
+_CONTROL = late.pattern(rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 # --- names on Windows ---------------------------------------------------------------------------
 
 _DEVICES = rb"con|prn|aux|nul|com(?:[1-9]|\xc2[\xb2\xb3\xb9])|lpt(?:[0-9]|\xc2[\xb2\xb3\xb9])"
 # An extension, spaces or a stream behind it make no difference.
-_DEVICE = re.compile(
+_DEVICE = late.pattern(
     rb"(?:\A|[/\\])(?:" + _DEVICES + rb"|conin\$|conout\$) *+(?![^.:/\\])", re.IGNORECASE
 )
-_FORBIDDEN = re.compile(rb'[<>:"|?*\\]|[. ]\Z')
-_CLIMBS = re.compile(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
+_FORBIDDEN = late.pattern(rb'[<>:"|?*\\]|[. ]\Z')
+_CLIMBS = late.pattern(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
 
 # --- names that nothing is wrong with -----------------------------------------------------------
-
-
-def _any_case(pattern: bytes) -> bytes:
-    """A pattern without flags for words in lower case and in capitals."""
-    return re.sub(rb"[a-z]", lambda letter: b"[%b%b]" % (letter[0], letter[0].upper()), pattern)
-
 
 # As a pattern to be built into others, before a NUL or the end: printable ASCII without what is
 # forbidden somewhere and without the tilde of short names, no dash first, no dot or space last, no
 # device, and not what git reads.
 PLAIN_NAME = (
-    b"(?!-|"
-    + _any_case(rb"\.(?:git(?:modules|attributes|ignore)?|mailmap)")
-    + rb"(?![^\0])|"
-    + _any_case(rb"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
-    + rb"(?![^\0. ]))[ !#%&'()+,\-.0-9;=@A-Z[\]^_`a-z{}]{1,255}+(?<![. ])"
+    rb"(?!-|(?i:\.(?:git(?:modules|attributes|ignore)?|mailmap)(?![^\0])"
+    rb"|(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?![^\0. ])))"
+    rb"[ !#%&'()+,\-.0-9;=@A-Z[\]^_`a-z{}]{1,255}+(?<![. ])"
 )
-_is_plain = re.compile(PLAIN_NAME).fullmatch
+_PLAIN = late.pattern(PLAIN_NAME)
 
 
 def is_plain(name: bytes) -> bool:
@@ -98,7 +91,7 @@ def is_plain(name: bytes) -> bool:
 
     Nor is the name, in any spelling, that of a file which git reads. False means little.
     """
-    return _is_plain(name) is not None
+    return _PLAIN.fullmatch(name) is not None
 
 
 def name_oddities(name: bytes, mode: int) -> list[Oddity]:
@@ -107,7 +100,7 @@ def name_oddities(name: bytes, mode: int) -> list[Oddity]:
     The detail of each is the name.
     """
     is_link = mode & _KIND == _LINK
-    if _is_plain(name) or (name in dotnames.DOTFILES and not is_link):
+    if _PLAIN.fullmatch(name) or (name in dotnames.DOTFILES and not is_link):
         return []
     found = [(code, words) for code, applies, words in _TESTS if applies(name)]
     if is_link:
@@ -130,7 +123,7 @@ def fold(name: bytes) -> bytes:
         return name.lower().rstrip(b". ")
     from unicodedata import normalize
 
-    text = _folded_away().sub(b"", name).decode("utf-8", "surrogateescape")
+    text = _FOLDED_AWAY.sub(b"", name).decode("utf-8", "surrogateescape")
     # Folding what is decomposed leaves it decomposed.
     text = normalize("NFD", text).casefold()
     return text.encode("utf-8", "surrogateescape").rstrip(b". ")
@@ -154,6 +147,14 @@ def collisions(entries: Sequence[tuple[int, bytes]]) -> list[Oddity]:
 # --- single names -------------------------------------------------------------------------------
 
 
+def _has_control(name: bytes) -> bool:
+    return _CONTROL.search(name) is not None
+
+
+def _is_device(name: bytes) -> bool:
+    return _DEVICE.search(name) is not None
+
+
 def _climbs_by_backslash(name: bytes) -> bool:
     return b"\\" in name and _CLIMBS.search(name) is not None
 
@@ -164,18 +165,7 @@ def _is_forbidden_on_windows(name: bytes) -> bool:
 
 
 def _is_deceptive(name: bytes) -> bool:
-    return not name.isascii() and _deceptive().search(name) is not None
-
-
-@cache
-def _deceptive() -> re.Pattern[bytes]:
-    # Compiled late, for the sake of start-up time.
-    return re.compile(_IGNORABLE + b"|" + _INVISIBLE + b"|" + _IDLE)
-
-
-@cache
-def _folded_away() -> re.Pattern[bytes]:
-    return re.compile(_IGNORABLE + b"|" + _SELECTOR)
+    return not name.isascii() and _DECEPTIVE.search(name) is not None
 
 
 def _is_not_utf8(name: bytes) -> bool:
@@ -202,9 +192,9 @@ _TESTS: tuple[tuple[Code, Callable[[bytes], object], str], ...] = (
         _climbs_by_backslash,
         "a name leads out of its folder where a backslash separates",
     ),
-    (codes.CONTROL_IN_NAME, _CONTROL.search, "a name has a control character"),
+    (codes.CONTROL_IN_NAME, _has_control, "a name has a control character"),
     (codes.DECEPTIVE_NAME, _is_deceptive, "a name has an invisible or reordering character"),
-    (codes.WINDOWS_DEVICE_NAME, _DEVICE.search, "a name is a device on Windows"),
+    (codes.WINDOWS_DEVICE_NAME, _is_device, "a name is a device on Windows"),
     (codes.WINDOWS_FORBIDDEN_NAME, _is_forbidden_on_windows, "a name is not allowed on Windows"),
     (codes.SHORT_NAME_ALIAS, dotnames.is_short_dotgit, "a name may be a short name of .git"),
     (codes.NOT_UTF8_NAME, _is_not_utf8, "a name is not UTF-8"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from packparse import late
 
 __all__ = ["has_dash_component", "is_pseudoref", "is_valid"]
 
 # git check-ref-format, rules 4 to 6 and 10: control characters, space, ~ ^ : ? * [ \
-_FORBIDDEN = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
-_PSEUDOREF = re.compile(rb"[A-Z_]+\Z")
+_FORBIDDEN = late.pattern(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
+_PSEUDOREF = late.pattern(rb"[A-Z_]+\Z")
 
 
 def is_valid(name: bytes) -> bool:

@@ -6,11 +6,10 @@ their ids are kept, and read here, after the links have been checked.
 
 from __future__ import annotations
 
-from packparse import links, pathcodes, paths
-from packparse.climb import least_depths
+from packparse import pathcodes, paths
 from packparse.entry import BLOB, KIND_NAMES, TREE
 from packparse.escape import shorten
-from packparse.objects import gitattributes, gitmodules, tree
+from packparse.objects import tree
 from packparse.objects.tree import ATTRIBUTES, LINK, MODULES
 from packparse.oddity import Oddity
 from packparse.table import split_ids
@@ -19,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from packparse import links
     from packparse.findings import Finding, Findings
     from packparse.limits import Limits
     from packparse.outside import Outside
@@ -44,10 +44,17 @@ _MISSING = {MODULES: pathcodes.GITMODULES_MISSING, ATTRIBUTES: pathcodes.GITATTR
 
 def content_oddities(flags: int, content: bytes) -> list[Oddity]:
     """What is odd about the content of an entry with one of the flags of tree.py."""
+    # Few packs have any of them, and reading their modules takes as long as a small pack.
     if flags == MODULES:
+        from packparse.objects import gitmodules
+
         return gitmodules.read(content).oddities
     if flags == ATTRIBUTES:
+        from packparse.objects import gitattributes
+
         return gitattributes.read(content).oddities
+    from packparse import links
+
     return links.read_target(content).oddities
 
 
@@ -159,6 +166,8 @@ class SpecialFiles:
                 self._add(oddity, flag, oid)
 
     def _link(self, oid: bytes) -> links.Target | None:
+        from packparse import links
+
         number = self._pack.index.first(oid)
         if number is not None:
             if self._pack.table.kinds[number] != BLOB:
@@ -197,6 +206,8 @@ class SpecialFiles:
     # Links that climb
 
     def _check_climbs(self, climbing: dict[bytes, links.Target]) -> None:
+        from packparse.climb import least_depths
+
         climbs = {oid: target.climbs for oid, target in climbing.items() if target.climbs}
         escaped: set[bytes] = set()
         names: dict[bytes, bytes] = {}
@@ -244,6 +255,8 @@ class SpecialFiles:
     def _escape(
         self, oid: bytes, message: str, number: int | None = None, name: bytes = b""
     ) -> None:
+        from packparse import links
+
         target = links.detail(self._content(oid) or b"")
         finding = self._findings.add(pathcodes.SYMLINK_ESCAPES, message, oid=oid, detail=target)
         if finding is None:

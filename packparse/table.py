@@ -172,7 +172,11 @@ class IdIndex:
 
     def first(self, oid: bytes) -> int | None:
         """The first position at which ``oid`` stands, or None."""
-        return next(self.find(oid), None)
+        last = self._fanout[oid[0] + 1]
+        at = bisect_left(self._order, oid, self._fanout[oid[0]], last, key=self._id)
+        if at == last or self._id(self._order[at]) != oid:
+            return None
+        return self._order[at]
 
     def repeated(self) -> Iterator[int]:
         """Every position whose id stands at an earlier one as well."""

@@ -7,14 +7,13 @@ git reads in one place alone are read elsewhere by other tools (CVE-2026-45022).
 
 from __future__ import annotations
 
-import re
 from binascii import unhexlify
 
-from packparse import checks
+from packparse import checks, late
 from packparse.codes import ERROR
 from packparse.errors import PackError
 from packparse.escape import shorten
-from packparse.objects import identity, tag, text
+from packparse.objects import text
 from packparse.oddity import Oddity
 
 TYPE_CHECKING = False
@@ -29,7 +28,7 @@ _DIGITS = {20: 40, 32: 64}
 
 # git reads ids in capitals as well.
 _HEADS = {
-    width: re.compile(
+    width: late.pattern(
         rb"tree ([0-9a-fA-F]{%d})\n((?:parent [0-9a-fA-F]{%d}\n)*+)(parent )?" % (digits, digits)
     )
     for width, digits in _DIGITS.items()
@@ -44,7 +43,7 @@ _WHO = (
     rb" [+-](?:0[0-9]|1[0-3])[0-5][0-9]\n"
 )
 _USUAL = {
-    width: re.compile(
+    width: late.pattern(
         (
             rb"tree [0-9a-f]{%d}\n"
             rb"(?:parent ([0-9a-f]{%d})\n(?:parent (?!\1)[0-9a-f]{%d}\n)?)?"
@@ -57,9 +56,9 @@ _USUAL = {
     for width, digits in _DIGITS.items()
 }
 
-_AUTHOR = re.compile(rb"author ([^\n]*+)\n?")
-_COMMITTER = re.compile(rb"committer ([^\n]*+)\n?")
-_CAPITALS = re.compile(rb"[A-F]")
+_AUTHOR = late.pattern(rb"author ([^\n]*+)\n?")
+_COMMITTER = late.pattern(rb"committer ([^\n]*+)\n?")
+_CAPITALS = late.pattern(rb"[A-F]")
 
 # Headers that git reads in their own place alone.
 _PLACED = {b"tree", b"parent", b"author", b"committer"}
@@ -149,6 +148,8 @@ def _of_ids(tree: bytes, parents: bytes) -> list[Oddity]:
 
 def _of_people(headers: bytes, at: int) -> tuple[list[Oddity], int]:
     """What is wrong with author and committer, which begin at ``at``; and where they end."""
+    from packparse.objects import identity
+
     found: list[Oddity] = []
     authors = 0
     while author := _AUTHOR.match(headers, at):
@@ -198,6 +199,8 @@ def _fault(name: bytes, value: bytes, width: int, *, again: bool) -> str:
 
 
 def _is_tag(data: bytes, width: int) -> bool:
+    from packparse.objects import tag
+
     try:
         tag.link(data, width)
     except PackError:
@@ -206,6 +209,8 @@ def _is_tag(data: bytes, width: int) -> bool:
 
 
 def _who(data: bytes | bytearray, header: bytes, end: int) -> bytes:
+    from packparse.objects import identity
+
     start = data.find(header, 0, end if end >= 0 else len(data))
     if start < 0:
         return b""

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 
+from packparse import late
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["Settings"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_CRLF = re.compile(rb"\r\n")
+_CRLF = late.pattern(rb"\r\n")
 
 # Blank space and comments, then a section header, a setting, or what is neither. All groups are
 # possessive: no byte is looked at twice. A carriage return that no line feed follows is a space.
-_ITEM = re.compile(
+_ITEM = late.pattern(
     rb"""
     (?: [ \t\r\n]++ | [#;] [^\n]*+ )*+
     (?:
@@ -45,10 +47,10 @@ _ITEM = re.compile(
 )
 _SPACE = b" \t\r"
 # What a value may begin with and what adds nothing to it; space inside of quotes does.
-_NOTHING_YET = re.compile(rb'(?:[ \t\r]++|\\\n|"(?:\\\n)*+")*+')
-_QUOTE_OR_ESCAPE = re.compile(rb'"++|\\(.?)', re.DOTALL)
+_NOTHING_YET = late.pattern(rb'(?:[ \t\r]++|\\\n|"(?:\\\n)*+")*+')
+_QUOTE_OR_ESCAPE = late.pattern(rb'"++|\\(.?)', re.DOTALL)
 _ESCAPED = {b"t": b"\t", b"b": b"\b", b"n": b"\n", b'"': b'"', b"\\": b"\\"}
-_BACKSLASH = re.compile(rb"\\(.)", re.DOTALL)
+_BACKSLASH = late.pattern(rb"\\(.)", re.DOTALL)
 
 
 class Settings:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from packparse import pathcodes
+from packparse import late, pathcodes
 from packparse.escape import shorten
 from packparse.oddity import Oddity
 
@@ -48,16 +48,16 @@ _SHOWN = 100
 
 # git stops at a NUL within a line, and after it in one of its readers; here it is a blank.
 _BLANK = rb"[ \t\r\0]"
-_LONG_LINE = re.compile(rb"^([^\n]{2048,}+)", re.MULTILINE)
+_LONG_LINE = late.pattern(rb"^([^\n]{2048,}+)", re.MULTILINE)
 _PATTERN = (
     rb'(?:"((?:[^"\\\n]|\\[abfnrtv"\\]|\\[0-3][0-7][0-7])*+)"|([^ \t\r\0\n#][^ \t\r\0\n]*+))'
     rb"([^\n]*+)"
 )
-_LINE = re.compile(rb"^%b*+%b" % (_BLANK, _PATTERN), re.MULTILINE)
+_LINE = late.pattern(rb"^%b*+%b" % (_BLANK, _PATTERN), re.MULTILINE)
 # A quoted pattern can spell the prefix of a macro by escapes.
-_MACRO_LINE = re.compile(rb'^%b*+(?=\[attr\]|")%b' % (_BLANK, _PATTERN), re.MULTILINE)
-_SETTING = re.compile(rb"[^ \t\r\0]++")
-_ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-3][0-7][0-7])')
+_MACRO_LINE = late.pattern(rb'^%b*+(?=\[attr\]|")%b' % (_BLANK, _PATTERN), re.MULTILINE)
+_SETTING = late.pattern(rb"[^ \t\r\0]++")
+_ESCAPE = late.pattern(rb'\\([abfnrtv"\\]|[0-3][0-7][0-7])')
 _NAMED = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 
 # The names that git's userdiff.c defines; none of them runs anything.
@@ -65,7 +65,7 @@ _LANGUAGES = (
     b"ada|bash|bibtex|cpp|csharp|css|default|dts|elixir|fortran|fountain|golang|html|ini|java"
     b"|kotlin|markdown|matlab|objc|pascal|perl|php|python|r|ruby|rust|scheme|swift|tex"
 )
-_ACTIVE = re.compile(
+_ACTIVE = late.pattern(
     rb"(?P<lfs>(?:filter|merge|diff)=lfs)"
     rb"|(?P<filter>filter=.*+)"
     rb"|(?P<merge>merge=(?!(?:text|binary|union)\Z).*+)"
@@ -75,7 +75,7 @@ _ACTIVE = re.compile(
     rb"|(?P<stop>working-tree-encoding|-working-tree-encoding(?:=.*+)?)" % _LANGUAGES,
     re.DOTALL,
 )
-_WORDS = re.compile(rb"filter=|merge=|diff=|export-subst|working-tree-encoding")
+_WORDS = late.pattern(rb"filter=|merge=|diff=|export-subst|working-tree-encoding")
 _MEANING = {
     "lfs": "git runs the filter of Git LFS, which fetches content from a server",
     "filter": "git runs the program that is configured under this name on checkout and add",

@@ -13,9 +13,10 @@ git does; ours judge the whole.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 
-from packparse import pathcodes, paths
+from packparse import late, pathcodes, paths
 from packparse.dotnames import is_dotgit
 from packparse.escape import shorten
 from packparse.objects.config import Settings
@@ -42,39 +43,43 @@ _LONGEST_URL = 1024
 # Of a value in a detail.
 _LONGEST_VALUE = 1024
 _EMPTY = '""'
+# A history has the same submodules in many versions of the file: what was found of so many short
+# texts is remembered.
+_REMEMBERED = 1 << 10
+_LONGEST_REMEMBERED = 256
 _NO_PART = frozenset((b"", b"."))
 
-_SEPARATOR = re.compile(rb"[/\\]")
-_CONTROL = re.compile(rb"[\0-\x1f\x7f]|\xc2[\x80-\x9f]")
-_CLIMBS = re.compile(rb"(?:\A|[/\\])\.\.(?![^/\\])")
+_SEPARATOR = late.pattern(rb"[/\\]")
+_CONTROL = late.pattern(rb"[\0-\x1f\x7f]|\xc2[\x80-\x9f]")
+_CLIMBS = late.pattern(rb"(?:\A|[/\\])\.\.(?![^/\\])")
 # Dots and spaces at the end of a name are lost on Windows.
-_CLIMBS_SOMEWHERE = re.compile(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
+_CLIMBS_SOMEWHERE = late.pattern(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
 # On Windows any character before a colon may be a drive (CVE-2019-1351).
-_ABSOLUTE = re.compile(rb"[/\\]|(?:[\0-\x7f]|[\xc2-\xf4][\x80-\xbf]++):")
+_ABSOLUTE = late.pattern(rb"[/\\]|(?:[\0-\x7f]|[\xc2-\xf4][\x80-\xbf]++):")
 
 # --- URLs, as git judges them ---
-_RELATIVE = re.compile(rb"\.\.?[/\\]")
-_CLIMBS_TO_HOST = re.compile(rb"(?:\.[/\\])*+\.\.[/\\](?:\.\.?[/\\])*+[:/]")
-_NEWLINE = re.compile(rb"\n|%0a", re.IGNORECASE)
+_RELATIVE = late.pattern(rb"\.\.?[/\\]")
+_CLIMBS_TO_HOST = late.pattern(rb"(?:\.[/\\])*+\.\.[/\\](?:\.\.?[/\\])*+[:/]")
+_NEWLINE = late.pattern(rb"\n|%0a", re.IGNORECASE)
 # The transports of curl; the prefix of a helper is no part of the URL that curl is given.
-_CURL = re.compile(rb"(?:https?|ftps?):(?:(:)|(?=//))")
-_URL = re.compile(
+_CURL = late.pattern(rb"(?:https?|ftps?):(?:(:)|(?=//))")
+_URL = late.pattern(
     rb"([a-z][a-z0-9+.-]*+)://(?:([^@/?#]*+)@)?+([^/?#]*+)([^?#]*+)(.*+)",
     re.IGNORECASE | re.DOTALL,
 )
-_BAD_ESCAPE = re.compile(rb"%(?![0-9a-f]{2})", re.IGNORECASE)
-_HOST = re.compile(rb"[a-z0-9._\[:\]-]*+", re.IGNORECASE)
-_PORT = re.compile(rb"0*+([1-9][0-9]{0,4}+)")
+_BAD_ESCAPE = late.pattern(rb"%(?![0-9a-f]{2})", re.IGNORECASE)
+_HOST = late.pattern(rb"[a-z0-9._\[:\]-]*+", re.IGNORECASE)
+_PORT = late.pattern(rb"0*+([1-9][0-9]{0,4}+)")
 
 # --- URLs, as we judge them ---
-_HELPER = re.compile(rb"(?:ext|fd)(?:\.exe)?:(?::|//)", re.IGNORECASE)
-_ESCAPE = re.compile(rb"%([0-9a-f]{2})", re.IGNORECASE)
+_HELPER = late.pattern(rb"(?:ext|fd)(?:\.exe)?:(?::|//)", re.IGNORECASE)
+_ESCAPE = late.pattern(rb"%([0-9a-f]{2})", re.IGNORECASE)
 # User and host of a URL; what no program is given on a command line is left out.
-_AUTHORITY = re.compile(rb"(?!(?:https?|ftps?|file)://)[a-z0-9+.-]++://([^/?#]*+)", re.IGNORECASE)
-_OPTION = re.compile(rb"(?:\A|[@\[])-")
+_AUTHORITY = late.pattern(rb"(?!(?:https?|ftps?|file)://)[a-z0-9+.-]++://([^/?#]*+)", re.IGNORECASE)
+_OPTION = late.pattern(rb"(?:\A|[@\[])-")
 # User, host and the first part of the path of host:path; without a colon it is a local path.
-_SCP = re.compile(rb"[^/]*+")
-_SCP_OPTION = re.compile(rb"(?:\A|[@\[:])-")
+_SCP = late.pattern(rb"[^/]*+")
+_SCP_OPTION = late.pattern(rb"(?:\A|[@\[:])-")
 
 
 class Submodule:
@@ -200,7 +205,7 @@ class _Reader:
         if not section.startswith(_PREFIX):
             return None, None
         whole = section[len(_PREFIX) :]
-        if fault := _name_fault(whole):
+        if fault := _known_name_fault(whole):
             self.tell(pathcodes.GITMODULES_UNSAFE_NAME, whole, fault)
         name, hidden, _ = whole.partition(b"\0")
         only_key = None
@@ -225,7 +230,7 @@ class _Reader:
         if submodule.seen & bit:
             self.tell(pathcodes.GITMODULES_DUPLICATE, name, "is set twice", key)
         submodule.seen |= bit
-        for code, fault in _value_faults(key, value):
+        for code, fault in _known_value_faults(key, value):
             self.tell(code, name, fault, key, value)
         if value is None:
             return
@@ -238,7 +243,7 @@ class _Reader:
         """Look for submodules that share a path, or whose names lie in each other."""
         taken: dict[bytes, bytes] = {}
         for submodule in self.submodules.values():
-            place = _place(submodule.path or b"")
+            place = _known_place(submodule.path or b"")
             other = taken.setdefault(place, submodule.name)
             if place and other is not submodule.name:
                 words = f"is that of submodule {shorten(other) or _EMPTY} as well"
@@ -246,7 +251,7 @@ class _Reader:
                 self.tell(code, submodule.name, words, b"path", submodule.path)
         # What lies in a folder comes directly after it, and one inside of that as well.
         outer: tuple[bytes, bytes] | None = None
-        for place, name in sorted((_place(name), name) for name in self.submodules if name):
+        for place, name in sorted((_known_place(name), name) for name in self.submodules if name):
             if outer is None or not place.startswith(outer[0]):
                 outer = place, name
                 continue
@@ -270,7 +275,7 @@ def _place(path: bytes) -> bytes:
     return b"".join((paths.fold(part) or part) + b"/" for part in parts)
 
 
-def _value_faults(key: bytes, value: bytes | None) -> list[tuple[Code, str]]:
+def _value_faults(key: bytes, value: bytes | None) -> tuple[tuple[Code, str], ...]:
     """Give what is wrong with one setting, as (code, the end of a sentence)."""
     found = []
     seen = _c_string(value or b"")
@@ -286,7 +291,7 @@ def _value_faults(key: bytes, value: bytes | None) -> list[tuple[Code, str]]:
             found.append((pathcodes.GITMODULES_UNSAFE_URL, fault))
     elif key == b"update" and seen.startswith(b"!"):
         found.append((pathcodes.GITMODULES_UPDATE, "is a command"))
-    return found
+    return tuple(found)
 
 
 def _name_fault(name: bytes) -> str:
@@ -308,6 +313,24 @@ def _path_fault(path: bytes) -> str:
     if _CLIMBS_SOMEWHERE.search(path):
         return "climbs"
     return "is the repository itself" if _NO_PART.issuperset(_SEPARATOR.split(path)) else ""
+
+
+_short_name_fault = lru_cache(_REMEMBERED)(_name_fault)
+_short_value_faults = lru_cache(_REMEMBERED)(_value_faults)
+_short_place = lru_cache(_REMEMBERED)(_place)
+
+
+def _known_name_fault(name: bytes) -> str:
+    return (_short_name_fault if len(name) <= _LONGEST_REMEMBERED else _name_fault)(name)
+
+
+def _known_value_faults(key: bytes, value: bytes | None) -> tuple[tuple[Code, str], ...]:
+    short = value is None or len(value) <= _LONGEST_REMEMBERED
+    return (_short_value_faults if short else _value_faults)(key, value)
+
+
+def _known_place(path: bytes) -> bytes:
+    return (_short_place if len(path) <= _LONGEST_REMEMBERED else _place)(path)
 
 
 # --- URLs ---------------------------------------------------------------------------------------

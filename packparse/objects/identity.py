@@ -6,9 +6,7 @@ earth has are rules of ours.
 
 from __future__ import annotations
 
-import re
-
-from packparse import checks
+from packparse import checks, late
 from packparse.escape import shorten
 from packparse.oddity import Oddity
 
@@ -21,12 +19,12 @@ __all__ = ["oddities", "without_date"]
 # What git reads up to the end of the date; the date is a zero, or begins with another digit.
 _NAME = rb"[^<>]*+"
 _MAIL = _NAME + rb"(?<= )<[^<>]*+"
-_UP_TO_DATE = re.compile(_MAIL + rb"> [ \t]*+(0(?= )|[1-9][0-9]*+)")
-_ZONE = re.compile(rb" [+-]([0-9]{2})([0-9]{2})\Z")
+_UP_TO_DATE = late.pattern(_MAIL + rb"> [ \t]*+(0(?= )|[1-9][0-9]*+)")
+_ZONE = late.pattern(rb" [+-]([0-9]{2})([0-9]{2})\Z")
 
 # Faults before the end of the date. The first that matches is the one that git gives.
 _FAULTS = tuple(
-    (code, re.compile(pattern), words)
+    (code, late.pattern(pattern), words)
     for code, pattern, words in (
         (checks.MISSING_NAME_BEFORE_EMAIL, rb"<", "has no name before the e-mail address"),
         (checks.MISSING_EMAIL, _NAME + rb"\Z", "has no e-mail address"),
@@ -51,7 +49,7 @@ _YEAR_2100 = 4_102_444_800
 _FURTHEST_MINUTES = 14 * 60
 
 # Name and address as git takes them out of a line, be the rest as it may.
-_IDENTITY = re.compile(rb"[^<>]*+<[^<>]*+>")
+_IDENTITY = late.pattern(rb"[^<>]*+<[^<>]*+>")
 
 
 def oddities(line: bytes, who: bytes) -> list[Oddity]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from packparse import late
+
 __all__ = ["LONGEST", "VERSION", "pointer"]
 
 # A pointer begins so, and has fewer bytes than these.
@@ -18,14 +20,14 @@ LONGEST = 1_024
 _LARGEST = (1 << 63) - 1
 
 _ID = rb"sha256:[0-9a-f]{64}"
-_POINTER = re.compile(
+_POINTER = late.pattern(
     rb"version (?:https://git-lfs\.github\.com/spec/v1|https://hawser\.github\.com/spec/v1"
     rb"|http://git-media\.io/v/2)(?:\r?\n)++"
     rb"((?:ext-[0-9]-\w[\w.-]*+ %b(?:\r?\n)++)*+)"
     rb"oid sha256:([0-9a-f]{64})(?:\r?\n)++"
     rb"size ([0-9]{1,19})\s*+" % _ID
 )
-_PRIORITY = re.compile(rb"^ext-([0-9])", re.MULTILINE)
+_PRIORITY = late.pattern(rb"^ext-([0-9])", re.MULTILINE)
 
 
 def pointer(content: bytes) -> tuple[str, int] | None:

@@ -6,10 +6,9 @@ tag.c, which refuses tags that are too short.
 
 from __future__ import annotations
 
-import re
 from binascii import unhexlify
 
-from packparse import checks
+from packparse import checks, late
 from packparse.entry import KIND_NUMBERS
 from packparse.errors import PackError
 from packparse.escape import shorten
@@ -19,15 +18,15 @@ from packparse.refname import is_valid
 
 __all__ = ["link", "oddities"]
 
-_OBJECT = {width: re.compile(rb"object ([0-9a-fA-F]{%d})\n" % (width * 2)) for width in (20, 32)}
+_OBJECT = {width: late.pattern(rb"object ([0-9a-fA-F]{%d})\n" % (width * 2)) for width in (20, 32)}
 
 # Shortest tag that git reads, without the digits of the id.
 _SHORTEST = 24
-_CAPITALS = re.compile(rb"[A-F]")
-_TYPE = re.compile(rb"type [^\n]*+\n")
-_NAME = re.compile(rb"tag ([^\n]*+)(\n?)")
-_TAGGER = re.compile(rb"tagger ([^\n]*+)\n?")
-_SIGNATURE = re.compile(rb"gpgsig(?:-sha256)? [^\n]*+(\n?)((?: [^\n]*+(?:\n|\Z))*+)")
+_CAPITALS = late.pattern(rb"[A-F]")
+_TYPE = late.pattern(rb"type [^\n]*+\n")
+_NAME = late.pattern(rb"tag ([^\n]*+)(\n?)")
+_TAGGER = late.pattern(rb"tagger ([^\n]*+)\n?")
+_SIGNATURE = late.pattern(rb"gpgsig(?:-sha256)? [^\n]*+(\n?)((?: [^\n]*+(?:\n|\Z))*+)")
 # Headers that git reads in their own place alone.
 _PLACED = {b"object", b"type", b"tag", b"tagger"}
 

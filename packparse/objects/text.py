@@ -7,14 +7,13 @@ for: in the bytes, and in what git log makes of them where a commit names an enc
 
 from __future__ import annotations
 
-import re
-
-from packparse import checks
+from packparse import checks, late
 from packparse.escape import shorten
 from packparse.oddity import Oddity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Container, Iterator
 
     from packparse.codes import Code
@@ -39,38 +38,38 @@ _LONGEST_NAME = 200
 _WIDE = rb"\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xaa-\xae]|\x81[\xa6-\xa9])"
 # A carriage return inside of a line writes over what stands before it.
 _BARE_CR = rb"\r[^\r\n]"
-_IN_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]|" + _BARE_CR + b"|" + _WIDE)
-_IN_HEADER = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|" + _WIDE)
+_IN_TEXT = late.pattern(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]|" + _BARE_CR + b"|" + _WIDE)
+_IN_HEADER = late.pattern(rb"[\x00-\x08\x0b-\x1f\x7f]|" + _WIDE)
 # The same taken apart, for a quick look at a whole object.
 _PLAIN = b"\t\n\f" + bytes(range(0x20, 0x7F))
 _NOT_PLAIN = b"\r" + bytes(range(0x80, 0x100))
-_CR_IN_LINE = re.compile(_BARE_CR)
-_WIDE_ONE = re.compile(_WIDE)
+_CR_IN_LINE = late.pattern(_BARE_CR)
+_WIDE_ONE = late.pattern(_WIDE)
 
 # Encodings in which ASCII is ASCII, so that headers and plain text are what they seem. Of those
 # the ISO family has C1 as single bytes, and GB18030 has all characters, in four bytes.
 _ISO = rb"(?:us-?)?ascii|latin-?[1-9]|iso[-_]?8859[-_]?1?[0-9]"
-_KEEP_ASCII = re.compile(
+_KEEP_ASCII = late.pattern(
     rb"(?i:utf-?8|gb18030|" + _ISO + rb"|koi8-?[rtu]|gbk|gb2312|big5(?:-?hkscs)?|euc-?(?:jp|kr|cn)"
     rb"|(?:windows-?|cp)(?:125[0-8]|437|737|775|85[0-8]|86[0-9]|874|93[26]|949|950)"
     rb"|mac-?(?:roman|cyrillic)|s(?:hift)?[-_]?jis)"
 )
-_UTF8 = re.compile(rb"(?i:utf-?8)")
+_UTF8 = late.pattern(rb"(?i:utf-?8)")
 _HIDDEN_IN_ENCODING = (
-    (re.compile(rb"(?i:" + _ISO + b")"), re.compile(rb"[\x80-\x9f]")),
+    (late.pattern(rb"(?i:" + _ISO + b")"), late.pattern(rb"[\x80-\x9f]")),
     (
-        re.compile(rb"(?i:gb18030)"),
-        re.compile(
+        late.pattern(rb"(?i:gb18030)"),
+        late.pattern(
             rb"\x81(?:0(?:[\x81-\x83][0-9]|\x84[01])|1\x828"
             rb"|6(?:\xa5[01]|\xa6[7-9]|\xa7[01]|\xac[2-5]))"
         ),
     ),
 )
 
-_SIGNATURE = re.compile(
+_SIGNATURE = late.pattern(
     rb"-----BEGIN ([A-Z0-9 ]++)-----\r?\n(?:(?!-----)[^\n]*+\n)*+-----END \1-----[\r\n ]*+"
 )
-_HEADER = re.compile(rb"([^\n]++)((?:\n [^\n]*+)*+)\n?")
+_HEADER = late.pattern(rb"([^\n]++)((?:\n [^\n]*+)*+)\n?")
 
 
 def split(data: bytes) -> tuple[bytes, bytes]:

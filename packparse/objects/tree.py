@@ -17,7 +17,7 @@ from bisect import bisect_right
 from itertools import accumulate, compress
 from operator import lt
 
-from packparse import checks, dotnames, paths
+from packparse import checks, dotnames, late, paths
 from packparse.entry import BLOB, TREE
 from packparse.errors import PackError
 from packparse.objects import treecheck
@@ -48,13 +48,15 @@ _ODD = 16
 _KINDS = {0o040000: TREE, 0o100000: BLOB, 0o120000: BLOB}
 
 _ENTRY = {
-    width: re.compile(rb"([0-7]++) ([^\0]++)\0(.{%d})" % width, re.DOTALL) for width in (20, 32)
+    width: late.pattern(rb"([0-7]++) ([^\0]++)\0(.{%d})" % width, re.DOTALL) for width in (20, 32)
 }
 # The last alternative takes all that is left where no entry follows, so that a search never starts
 # anywhere but at an entry: matching stays linear on hostile bytes.
 _SPLIT = {
-    width: re.compile(rb"([0-7]++ [^\0]++)\0(.{%d})|(.++)" % width, re.DOTALL) for width in (20, 32)
+    width: late.pattern(rb"([0-7]++ [^\0]++)\0(.{%d})|(.++)" % width, re.DOTALL)
+    for width in (20, 32)
 }
+_USUAL = late.pattern(rb"(?:(40000)|100(?:644|755)) (" + paths.PLAIN_NAME + b")", re.DOTALL)
 # Trees up to this many bytes are taken apart in one go, which makes five objects an entry.
 _AT_ONCE = 96 << 10
 # "Mode name" pairs that are remembered, and the longest of them.
@@ -155,6 +157,7 @@ class TreeReader:
         self._shapes: dict[bytes, _Shape] = {}
         self._room = _SHAPE_BYTES
         self._null = bytes(width)
+        self._most = limits.name_bytes + len(b"40000 ")
 
     def read(self, data: bytes | bytearray) -> TreeLinks:
         """Take a tree's content apart. Raises PackError: badTree, tooManyTreeEntries."""
@@ -179,8 +182,14 @@ class TreeReader:
             oddities: list[Oddity] = []
         else:
             special = [(shape.flags[number], oids[number]) for number in shape.special]
-            plain = plain and not any(flags & GITLINK for flags, _oid in special)
-            oddities = [] if plain else treecheck.oddities(data, self.width, self._limits)
+            if plain:
+                oddities = [
+                    treecheck.gitlink(heads[number].partition(b" ")[2], oids[number])
+                    for number in shape.special
+                    if shape.flags[number] & GITLINK
+                ]
+            else:
+                oddities = treecheck.oddities(data, self.width, self._limits)
         trees = b"".join(compress(oids, shape.trees))
         blobs = b"".join(compress(oids, shape.blobs))
         return TreeLinks(trees, blobs, count, special, oddities, shape)
@@ -232,14 +241,20 @@ class TreeReader:
         return shape
 
     def _judge(self, head: bytes) -> Row:
-        digits, _, name = head.partition(b" ")
-        mode = int(digits, 8) & 0xFFFF
-        kind = _KINDS.get(mode & 0o170000, 0)
-        flags = self._flags(mode, name)
-        if treecheck.entry_oddities(digits, name, self._limits):
-            flags |= _ODD
-        sort = name + b"/" if kind == TREE else name
-        row = (sort, paths.fold(name), kind == TREE, kind == BLOB, flags)
+        usual = _USUAL.fullmatch(head)
+        if usual and len(head) <= self._most:
+            folder, name = usual.groups()
+            self.longest_name = max(self.longest_name, len(name))
+            row = (name + b"/" if folder else name, name.lower(), bool(folder), not folder, 0)
+        else:
+            digits, _, name = head.partition(b" ")
+            mode = int(digits, 8) & 0xFFFF
+            kind = _KINDS.get(mode & 0o170000, 0)
+            flags = self._flags(mode, name)
+            if treecheck.entry_oddities(digits, name, self._limits):
+                flags |= _ODD
+            sort = name + b"/" if kind == TREE else name
+            row = (sort, paths.fold(name), kind == TREE, kind == BLOB, flags)
         if len(head) <= _LONGEST_REMEMBERED:
             if len(self._rows) == _REMEMBERED:
                 self._rows.clear()

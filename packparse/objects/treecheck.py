@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from packparse import checks, pathcodes, paths
+from packparse import checks, late, pathcodes, paths
 from packparse.escape import shorten
 from packparse.oddity import Oddity
 
@@ -57,7 +57,7 @@ _MOST_DIGITS = 6
 _SHOWN = 256
 
 _ENTRY = {
-    width: re.compile(rb"([0-7]++) ([^\0]++)\0(.{%d})" % width, re.DOTALL) for width in (20, 32)
+    width: late.pattern(rb"([0-7]++) ([^\0]++)\0(.{%d})" % width, re.DOTALL) for width in (20, 32)
 }
 
 
@@ -80,8 +80,7 @@ def oddities(data: bytes | bytearray, width: int, limits: Limits) -> list[Oddity
             for oddity in entry_oddities(digits, name, limits)
         )
         if mode & 0o170000 == _SUBMODULE:
-            message = f"submodule {shorten(name)} at commit {oid.hex()}"
-            found.append(_with_ids(Oddity(pathcodes.GITLINK, name, message), oid))
+            found.append(gitlink(name, oid))
         if oid == null:
             message = f"the id of {shorten(name)} is zeros"
             found.append(Oddity(checks.NULL_SHA1, name, message))
@@ -91,6 +90,13 @@ def oddities(data: bytes | bytearray, width: int, limits: Limits) -> list[Oddity
     found += _collisions(listed)
     found += _repository(listed)
     return found
+
+
+def gitlink(name: bytes, oid: bytes) -> Oddity:
+    """That an entry is a submodule, at a commit of which ``oid`` is the raw id."""
+    at = oid.hex()
+    message = f"submodule {shorten(name)} at commit {at}"
+    return Oddity(pathcodes.GITLINK, b"%b\0%b" % (name, at.encode()), message)
 
 
 def _with_ids(oddity: Oddity, *oids: bytes) -> Oddity:

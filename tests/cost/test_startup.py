@@ -15,6 +15,7 @@ from tests.support.packs import PackBuilder, commit_bytes, tree_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 NEVER = {"msgspec", "dataclasses", "typing", "pathlib", "inspect", "importlib.metadata", "sh"}
+NEVER |= {"shutil", "tomllib", "unicodedata", "tempfile"}
 NEVER |= {"tomllib", "unicodedata", "urllib", "urllib.parse"}
 
 _SCRIPT = """\
@@ -83,6 +84,33 @@ def test_a_range_loads_nothing_slow(tmp_path: Path) -> None:
     assert (status, "changed from the base: 2 files" in output) == (0, True)
     assert "packparse.compare" in modules
     assert modules & (NEVER | {"json"}) == set()
+
+
+def test_what_a_file_has_not_is_not_loaded_for_it(file: str) -> None:
+    _status, _output, modules = loaded("verify", file)
+    names = {
+        "basepack",
+        "climb",
+        "compare",
+        "folder",
+        "knownlist",
+        "links",
+        "objects.config",
+        "objects.gitattributes",
+        "objects.gitmodules",
+        "submodules",
+    }
+    assert modules & {f"packparse.{name}" for name in names} == set()
+
+
+def test_no_pattern_is_compiled_before_it_is_used() -> None:
+    script = "import sys; sys.path[:0] = sys.argv[1:3]; import re, re._compiler; "
+    script += "re._compiler.compile = None; import packparse.verify, packparse.basepack, "
+    script += "packparse.compare, packparse.folder, packparse.submodules"
+    site = str(Path(zlib_ng.__file__).resolve().parents[1])
+    command = [sys.executable, "-I", "-S", "-c", script, str(ROOT), site]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_json_is_loaded_only_to_write_json(file: str) -> None:

@@ -201,6 +201,25 @@ def test_a_usage_error_is_2_and_says_what_is_wrong(
     assert "usage: packcheck" in err
 
 
+def test_the_help_is_as_wide_as_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def help_for(columns: str, terminal: int | None) -> str:
+        def get_terminal_size() -> os.terminal_size:
+            if terminal is None:
+                raise OSError
+            return os.terminal_size((terminal, 24))
+
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setattr(os, "get_terminal_size", get_terminal_size)
+        return run(capsys, "verify", "--help")[1]
+
+    narrow, wide, usual = help_for("60", 200), help_for("200", 60), help_for("80", 200)
+    assert narrow.count("\n") > usual.count("\n") > wide.count("\n")
+    assert help_for("", 60) == help_for("x", 60) == help_for("0", 60) == narrow
+    assert help_for("", None) == help_for("0", 0) == usual
+
+
 def test_the_help_lists_every_exit_status_and_limit(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "verify", "--help")
     assert status == 0

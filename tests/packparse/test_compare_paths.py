@@ -178,6 +178,20 @@ def test_a_bomb_out_of_the_trees_of_the_base_goes_off_in_no_hands() -> None:
     assert [code for code, _ in refusals(made.verify(limits=limits))] == ["tooManyFiles"]
 
 
+def test_a_large_file_of_the_base_at_many_places_takes_too_many_bytes() -> None:
+    # Known files count once for nothing, wherever they are put: so much was there before.
+    host = Store()
+    base: Folder = {b"large": b"x" * 10_000, b"d": {b"other": b"y" * 10_000}}
+    limits = Limits(changes={"expanded_bytes": 50_000})
+    moved: Folder = {b"renamed": b"x" * 10_000, b"e": {b"other": b"y" * 10_000}}
+    assert on_top(base, moved).verify(limits=limits).accepted
+    large = host.put("blob", b"x" * 10_000)
+    for count, wanted in ((6, []), (7, ["expandedTooLarge"])):
+        places: Folder = {b"%d" % n: existing(b"100644", large) for n in range(count)}
+        report = on_top(base, {**base, b"p": places}, host=host).verify(limits=limits)
+        assert [code for code, _ in refusals(report)] == wanted
+
+
 def test_a_folder_of_ten_thousand_files_may_be_renamed() -> None:
     host = Store()
     folder = {b"%03d" % n: {b"%02d" % m: b"%d" % m for m in range(100)} for n in range(100)}

@@ -48,6 +48,18 @@ def test_small_contents_are_kept_for_the_next_question() -> None:
     assert pack.objects.work - before == once
 
 
+def test_a_small_object_that_stands_alone_is_kept_as_well() -> None:
+    builder = PackBuilder()
+    blobs = [builder.add("blob", b"%03d" % n) for n in range(600)]
+    pack = opened(builder.build())
+    for _ in range(5):
+        assert pack.read(blobs[0].oid) == b"000"
+    assert pack.objects.work == 3
+    for blob in blobs * 2:
+        assert pack.read(blob.oid) == blob.data
+        assert len(pack._kept) <= 256  # noqa: SLF001 - the bound itself
+
+
 def test_large_contents_are_not_kept() -> None:
     builder = PackBuilder()
     blob = builder.add("blob", b"x" * 20_000)
