@@ -7,7 +7,7 @@ from binascii import unhexlify
 
 from packparse import codes, late, limits
 from packparse.errors import MisuseError
-from packparse.objectformat import FORMATS, SHA1, ObjectFormat
+from packparse.objectformat import FORMATS, ObjectFormat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _STATUS = "\n".join(
         "Of several files the highest counts.",
     ]
 )
-_SUFFIXES = {"k": 10, "m": 20, "g": 30}
 _HEX = late.pattern(r"[0-9a-f]+")
 _DIGITS = {fmt.width * 2: fmt for fmt in FORMATS.values()}
 
@@ -169,15 +168,13 @@ def parse_limit(text: str) -> tuple[str, int]:
     """``NAME=VALUE`` as a name of a limit and a number. Raises MisuseError."""
     name, _, value = text.partition("=")
     name = name.strip().replace("-", "_")
-    digits, shift = value, 0
-    if value[-1:].lower() in _SUFFIXES:
-        digits, shift = value[:-1], _SUFFIXES[value[-1].lower()]
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+    number = limits.amount(value)
+    if number is None:
         message = (
             f"--limit {text}: give NAME=VALUE; VALUE is a whole number and may end in k, M or G"
         )
         raise MisuseError(message)
-    return name, int(digits) << shift
+    return name, number
 
 
 def parse_oid(option: str, text: str) -> bytes:
@@ -197,7 +194,3 @@ def chosen_format(name: str | None, oids: Sequence[bytes]) -> ObjectFormat | Non
         message = "--base, --tip and --object-format are of different object formats"
         raise MisuseError(message)
     return _DIGITS[widths.pop() * 2] if widths else None
-
-
-# Where nothing else is said, as for a pack.
-DEFAULT = SHA1

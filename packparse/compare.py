@@ -7,7 +7,7 @@ side that is put at another path is looked into as well: a harmless link may lea
 
 from __future__ import annotations
 
-from packparse import checks, links, pathcodes
+from packparse import checks, links, modes, pathcodes
 from packparse.entry import BLOB, TREE
 from packparse.escape import shorten
 from packparse.objects import gitattributes, treecheck
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison"]
 
-_TYPE = 0o170000
-_FOLDER = 0o040000
-_LINK = 0o120000
-_SUBMODULE = 0o160000
-_FILE = 0o100000
 # Trees of the bases whose oddities are kept.
 _REMEMBERED = 64
 # Files of the other side that are met at new paths and not measured, in one tree.
@@ -151,8 +146,8 @@ class Comparison:
     def _entry(
         self, path: bytes, mode: int, oid: bytes, before: list[tuple[int, bytes]]
     ) -> list[Step]:
-        folders = tuple(target for kind, target in before if kind & _TYPE == _FOLDER)
-        is_folder = mode & _TYPE == _FOLDER
+        folders = tuple(target for kind, target in before if kind & modes.TYPE == modes.FOLDER)
+        is_folder = mode & modes.TYPE == modes.FOLDER
         if (mode, oid) in before or self._passes_as_old(mode, oid):
             self._suspects.visit(oid)
             # Nothing is new below it; what the pack has of it once more is met there.
@@ -160,24 +155,28 @@ class Comparison:
             return [(oid, (oid,), path + b"/")] if same and (mode, oid) in before else []
         self._check_length(path)
         if is_folder:
-            for kind, target in before:
-                if kind & _TYPE != _FOLDER:
-                    self._gone_file(path, target)
+            for kind, _target in before:
+                if kind & modes.TYPE != modes.FOLDER:
+                    self._gone_file(path)
             return [(oid, folders, path + b"/")]
         self._changed(path, mode, oid, before)
         # A file where a folder was.
         return [(None, folders, path + b"/")] if folders else []
 
     def _passes_as_old(self, mode: int, oid: bytes) -> bool:
-        return self._trust_outside and mode & _TYPE != _SUBMODULE and self._pack.kind(oid) is None
+        return (
+            self._trust_outside
+            and mode & modes.TYPE != modes.SUBMODULE
+            and self._pack.kind(oid) is None
+        )
 
     def _gone(self, path: bytes, before: list[tuple[int, bytes]]) -> list[Step]:
-        folders = tuple(target for kind, target in before if kind & _TYPE == _FOLDER)
+        folders = tuple(target for kind, target in before if kind & modes.TYPE == modes.FOLDER)
         if len(folders) < len(before):
-            self._gone_file(path, before[0][1])
+            self._gone_file(path)
         return [(None, folders, path + b"/")] if folders else []
 
-    def _gone_file(self, path: bytes, _oid: bytes) -> None:
+    def _gone_file(self, path: bytes) -> None:
         if self._changes is not None:
             self._changes.add_file(None, path)
         self._check_path(path, b"deleted")
@@ -187,7 +186,7 @@ class Comparison:
         flags = self._pack.examiner.reader.flags(b"%o" % mode, path.rpartition(b"/")[2])
         self.new_links |= bool(flags & LINK)
         moved = self._pack.kind(oid) is None
-        if moved and mode & _TYPE != _SUBMODULE:
+        if moved and mode & modes.TYPE != modes.SUBMODULE:
             self._count_bytes(oid)
         self._judge_content(path, flags, oid, before)
         changes = self._changes
@@ -196,9 +195,9 @@ class Comparison:
         changes.add_file(None if moved else self._pack.size(oid), path)
         if _is_executable(mode) and not any(_is_executable(kind) for kind, _target in before):
             changes.add("executables", path)
-        elif mode & _TYPE == _LINK:
+        elif mode & modes.TYPE == modes.LINK:
             changes.add("symlinks", path, (self._content(oid) or b"")[:4_096])
-        elif mode & _TYPE == _SUBMODULE:
+        elif mode & modes.TYPE == modes.SUBMODULE:
             changes.add("submodules", path, oid)
         content = self._content(oid) if flags & ATTRIBUTES else None
         if content is not None:
@@ -358,4 +357,4 @@ class Comparison:
 
 def _is_executable(mode: int) -> bool:
     """Whether git makes a program of a file: one of the bits will do."""
-    return mode & _TYPE == _FILE and bool(mode & 0o100)
+    return mode & modes.TYPE == modes.FILE and bool(mode & 0o100)

@@ -6,7 +6,7 @@ still it leaves it where the name is a link itself.
 
 from __future__ import annotations
 
-from packparse import paths
+from packparse import modes, paths
 from packparse.entry import BLOB
 
 TYPE_CHECKING = False
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["entry_at", "leaves"]
 
-_TYPE = 0o170000
-_FOLDER = 0o040000
-_LINK = 0o120000
 # As many links as Linux follows; then it gives up.
 _MOST_LINKS = 40
 
@@ -31,9 +28,9 @@ def entry_at(
 
     ``count`` is told of the work in microseconds, about, and may raise.
     """
-    entry: tuple[int, bytes] | None = (_FOLDER, root)
+    entry: tuple[int, bytes] | None = (modes.FOLDER, root)
     for part in path.split(b"/"):
-        if entry is None or entry[0] & _TYPE != _FOLDER:
+        if entry is None or entry[0] & modes.TYPE != modes.FOLDER:
             return None
         entries = trees.entries(entry[1]) or {}
         count(1 + len(entries) // 4)
@@ -111,9 +108,9 @@ class _Walk:
             return b""
         self._count(1 + len(entries) // (4 if name in entries else 1))
         mode, oid = _find(entries, name)
-        if mode & _TYPE == _LINK:
+        if mode & modes.TYPE == modes.LINK:
             return bytes(self._trees.content(oid, BLOB) or b"")
-        self._folders.append(oid if mode & _TYPE == _FOLDER else None)
+        self._folders.append(oid if mode & modes.TYPE == modes.FOLDER else None)
         return None
 
     def _entries(self) -> Entries | None:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from packparse.codes import Code
 
-__all__ = ["PRESETS", "SPECS", "LimitSpec", "Limits"]
+__all__ = ["PRESETS", "SPECS", "LimitSpec", "Limits", "amount"]
 
 _K = 1 << 10
 _M = 1 << 20
@@ -164,6 +164,21 @@ _LARGEST = {"objects": 0xFFFF_FFF0, "links": 0xFFFF_FFF0}
 
 SPECS = {spec.name: spec for spec in _TABLE}
 PRESETS = ("candidate", "history")
+
+
+_SUFFIXES = {"k": 10, "m": 20, "g": 30}
+
+
+def amount(text: str) -> int | None:
+    """The number that ``text`` says, as in ``100`` or ``64M`` (k, M and G multiply by 1,024).
+
+    None if it says none.
+    """
+    shift = _SUFFIXES.get(text[-1:].lower(), 0)
+    digits = text[:-1] if shift else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+        return None
+    return int(digits) << shift
 
 
 class Limits:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from packparse import dotnames, late
+from packparse import dotnames, late, modes
 from packparse import pathcodes as codes
 from packparse.escape import quote, shorten
 from packparse.oddity import Oddity
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST", "PLAIN_NAME", "collisions", "fold", "is_plain", "name_oddities"]
 
-# Of a mode, as git reads it: the bits of the kind, and three kinds.
-_KIND = 0o170000
-_FILE = 0o100000
-_LINK = 0o120000
 
 LARGEST = 4096  # bytes of a name, in git
 # No system that folds names takes longer ones: 255 units of UTF-16 are 765 bytes. Without a bound
@@ -99,7 +95,7 @@ def name_oddities(name: bytes, mode: int) -> list[Oddity]:
 
     The detail of each is the name.
     """
-    is_link = mode & _KIND == _LINK
+    is_link = mode & modes.TYPE == modes.LINK
     if _PLAIN.fullmatch(name) or (name in dotnames.DOTFILES and not is_link):
         return []
     found = [(code, words) for code, applies, words in _TESTS if applies(name)]
@@ -247,9 +243,9 @@ def _collision(group: list[tuple[int, bytes]]) -> Oddity | None:
     names = sorted({name for _, name in group})
     if len(names) == 1:
         return None
-    kinds = {mode & _KIND for mode, _ in group}
+    kinds = {mode & modes.TYPE for mode, _ in group}
     # What is neither file nor link nor folder is a submodule to git, and a folder on disk.
-    if _LINK in kinds and kinds - {_FILE, _LINK}:
+    if modes.LINK in kinds and kinds - {modes.FILE, modes.LINK}:
         code, words = codes.SYMLINK_DIRECTORY_COLLISION, "a symbolic link and a folder collide"
     elif len(set(map(_without_case, names))) == 1:
         code, words = codes.CASE_COLLISION, "names differ in case alone"

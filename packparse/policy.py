@@ -11,7 +11,7 @@ from packparse import checks, codes
 from packparse.errors import MisuseError
 from packparse.escape import quote, shorten
 from packparse.globs import Globs, IdentityGlobs
-from packparse.limits import PRESETS, SPECS, Limits
+from packparse.limits import PRESETS, SPECS, Limits, amount
 from packparse.policies import SENSITIVE, TEXTS
 
 TYPE_CHECKING = False
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
     from packparse.codes import Code
 
-__all__ = ["Policy", "amount", "named", "parse"]
+__all__ = ["Policy", "named", "parse"]
 
 _KEYS = ("extends", "severity", "limits", "paths", "identities")
 _LISTS = {"paths": ("allow", "deny", "sensitive"), "identities": ("authors", "committers")}
 _LONGEST_SHOWN = 60
 _LARGEST = 10**20
-_SUFFIXES = {"k": 10, "m": 20, "g": 30}
 _WORDS = {severity: severity for severity in codes.SEVERITIES} | {"warn": codes.WARNING}
 
 
@@ -157,18 +156,6 @@ def parse(text: str, name: str, *, base: Policy | None = None) -> Policy:
         **file.lists("paths", globs["paths"]),
         **file.lists("identities", globs["identities"]),
     )
-
-
-def amount(text: str) -> int | None:
-    """The number that ``text`` says, as in ``100`` or ``64M`` (k, M and G multiply by 1,024).
-
-    None if it says none.
-    """
-    shift = _SUFFIXES.get(text[-1:].lower(), 0)
-    digits = text[:-1] if shift else text
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-        return None
-    return int(digits) << shift
 
 
 class _File:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packparse import pathcodes
+from packparse import modes, pathcodes
 from packparse.entry import BLOB, TREE
 from packparse.escape import shorten
 from packparse.follow import entry_at
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Submodules"]
 
-_TYPE = 0o170000
-_FOLDER = 0o040000
-_LINK = 0o120000
-_SUBMODULE = 0o160000
 _FILE = b".gitmodules"
 
 
@@ -86,7 +82,7 @@ class Submodules:
     def _had_link(self, path: bytes, oid: bytes) -> bool:
         """Whether a base has the same submodule at this path, without an entry either."""
         return any(
-            entry_at(self._trees, root, path, self._count) == (_SUBMODULE, oid)
+            entry_at(self._trees, root, path, self._count) == (modes.SUBMODULE, oid)
             and path not in (self._paths(self._file(root)) or ())
             for root in self._base_roots
         )
@@ -131,12 +127,12 @@ class Submodules:
             entries = self._trees.entries(oid) or {}
             for rest, path in listed:
                 part, _, below = rest.partition(b"/")
-                mode, target = entries.get(part, (_SUBMODULE, b""))
-                kind = mode & _TYPE
-                if kind == _FOLDER and below:
+                mode, target = entries.get(part, (modes.SUBMODULE, b""))
+                kind = mode & modes.TYPE
+                if kind == modes.FOLDER and below:
                     waiting.setdefault(target, []).append((below, path))
-                elif kind != _SUBMODULE:
-                    found.append((path, kind, target if kind == _LINK else b""))
+                elif kind != modes.SUBMODULE:
+                    found.append((path, kind, target if kind == modes.LINK else b""))
         return sorted(found)
 
     def _links(self, root: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -147,7 +143,7 @@ class Submodules:
             entries = self._trees.entries(oid) or {}
             self._count(1 + len(entries) // 20)
             for name, (mode, target) in entries.items():
-                if mode & _TYPE == _SUBMODULE:
+                if mode & modes.TYPE == modes.SUBMODULE:
                     self._count(1 + len(prefix) // 64)
                     yield prefix + name, target
                 elif target in self._holders:

@@ -7,7 +7,7 @@ searched for them, those of the base included, and each is followed as a kernel 
 
 from __future__ import annotations
 
-from packparse import links, pathcodes
+from packparse import links, modes, pathcodes
 from packparse.entry import BLOB
 from packparse.follow import entry_at, leaves
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Winding"]
 
-_TYPE = 0o170000
-_FOLDER = 0o040000
-_LINK = 0o120000
 # Places of such links that are judged, in all trees together; honest ones have a handful.
 _MOST_PLACES = 10_000
 
@@ -97,12 +94,12 @@ class Winding:
                 continue
             self._count(len(entries))
             for name, (mode, target) in entries.items():
-                kind = mode & _TYPE
+                kind = mode & modes.TYPE
                 step = (target, prefix + name + b"/")
-                if kind == _FOLDER and step not in seen:
+                if kind == modes.FOLDER and step not in seen:
                     seen.add(step)
                     stack.append(step)
-                elif kind == _LINK and self._is_winding(target):
+                elif kind == modes.LINK and self._is_winding(target):
                     self._places.add((prefix + name, target))
                     if len(self._places) > _MOST_PLACES:
                         raise _TooMuch
@@ -131,7 +128,7 @@ class Winding:
         target = self._targets[oid] or b""
         for root in roots:
             entry = entry_at(self._trees, root, path, self._count)
-            if entry is None or (entry[0] & _TYPE, entry[1]) != (_LINK, oid):
+            if entry is None or (entry[0] & modes.TYPE, entry[1]) != (modes.LINK, oid):
                 continue
             if leaves(self._trees, root, path, target, self._count):
                 return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from packparse import checks, late, pathcodes, paths
+from packparse import checks, late, modes, pathcodes, paths
 from packparse.escape import shorten
 from packparse.oddity import Oddity
 
@@ -39,18 +39,14 @@ _BY_CONTENT = frozenset(
         pathcodes.MAILMAP_SYMLINK,
     )
 )
-_FOLDER = 0o040000
-_LINK = 0o120000
-_SUBMODULE = 0o160000
-_FILE = 0o100000
 # Of a bare repository: what decides what git does there, and the longest of these names, folded or
 # not.
 _DECIDING = (b"head", b"config", b"commondir", b"objects", b"refs")
 _LONGEST_PART = 64
 # Kinds of which the same holds for every name.
-_BY_KIND = frozenset((_LINK, _SUBMODULE))
-STANDARD_MODES = frozenset((0o100644, 0o100755, 0o120000, _FOLDER, _SUBMODULE))
-_TYPES = frozenset((0o100000, 0o120000, _FOLDER, _SUBMODULE))
+_BY_KIND = frozenset((modes.LINK, modes.SUBMODULE))
+STANDARD_MODES = frozenset((0o100644, 0o100755, modes.LINK, modes.FOLDER, modes.SUBMODULE))
+_TYPES = frozenset((0o100000, modes.LINK, modes.FOLDER, modes.SUBMODULE))
 # Leading zeros aside; more would not fit into the 16 bits that git keeps.
 _MOST_DIGITS = 6
 # Of a name that is too long.
@@ -75,11 +71,11 @@ def oddities(data: bytes | bytearray, width: int, limits: Limits) -> list[Oddity
         mode = int(digits, 8) & 0xFFFF
         found += (
             _with_ids(oddity, oid)
-            if oddity.code in _BY_CONTENT or mode & 0o170000 in _BY_KIND
+            if oddity.code in _BY_CONTENT or mode & modes.TYPE in _BY_KIND
             else oddity
             for oddity in entry_oddities(digits, name, limits)
         )
-        if mode & 0o170000 == _SUBMODULE:
+        if mode & modes.TYPE == modes.SUBMODULE:
             found.append(gitlink(name, oid))
         if oid == null:
             message = f"the id of {shorten(name)} is zeros"
@@ -123,7 +119,7 @@ def entry_oddities(digits: bytes, name: bytes, limits: Limits) -> list[Oddity]:
     if mode & 0xFFFF not in STANDARD_MODES:
         message = f"mode {shorten(digits)} of {shorten(name)} is not one that git writes"
         found.append(Oddity(checks.BAD_FILEMODE, name, message))
-    if len(digits.lstrip(b"0")) > _MOST_DIGITS or mode & 0o170000 not in _TYPES:
+    if len(digits.lstrip(b"0")) > _MOST_DIGITS or mode & modes.TYPE not in _TYPES:
         message = f"mode {shorten(digits)} of {shorten(name)} is of no kind that git has"
         found.append(Oddity(checks.UNKNOWN_FILEMODE, name, message))
     return found
@@ -132,7 +128,7 @@ def entry_oddities(digits: bytes, name: bytes, limits: Limits) -> list[Oddity]:
 def _order(listed: list[_Entry]) -> Iterator[Oddity]:
     before = None
     for mode, name, _oid in listed:
-        key = name + b"/" if mode & 0o170000 == _FOLDER else name
+        key = name + b"/" if mode & modes.TYPE == modes.FOLDER else name
         # Two entries of one name are duplicates, and no matter of order.
         if before is not None and key < before[0] and name != before[1]:
             message = f"{shorten(name)} comes after {shorten(before[1])}"
@@ -157,7 +153,7 @@ def _collisions(listed: list[_Entry]) -> Iterator[Oddity]:
     if not found:
         return
     # Of files only the names collide; what else collides leads to other content.
-    ids = {name: oid for mode, name, oid in listed if mode & 0o170000 != _FILE}
+    ids = {name: oid for mode, name, oid in listed if mode & modes.TYPE != modes.FILE}
     for oddity in found:
         names = oddity.detail.split(b"\0") if oddity.detail[:1] != b"\0" else list(ids)
         yield _with_ids(oddity, *(ids[name] for name in names if name in ids))

@@ -11,9 +11,9 @@ import pytest
 from packparse import checks, codes, pathcodes
 from packparse.codes import Code
 from packparse.errors import MisuseError
-from packparse.limits import SPECS, Limits
+from packparse.limits import SPECS, Limits, amount
 from packparse.policies import SENSITIVE, TEXTS
-from packparse.policy import Policy, amount, named, parse
+from packparse.policy import Policy, named, parse
 from scripts import make_policy_page
 
 BARE = Policy("bare", sensitive=())
