@@ -114,6 +114,7 @@ def _urls(kit: Kit) -> Iterator[Case]:
                                    "PG4, CVE-2024-52006", unsafe),
         "with-an-encoded-carriage-return": (b"https://example.com/%0dx", unsafe,
                                             "PG4, CVE-2024-52006", ""),
+        "with-an-override": ("https://example.com/\u202ex".encode(), unsafe, "PG4", ""),
         "with-a-backslash": (b"https://example.com\\\\@x/y", unsafe, "PG4, CVE-2019-1350", ""),
         "with-a-backslash-for-ssh": (b"ssh://example.com/a\\\\", unsafe,
                                      "PG4, CVE-2019-1350", ""),

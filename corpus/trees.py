@@ -117,11 +117,14 @@ def _order(kit: Kit, blob: Obj) -> Iterator[Case]:
 def _repeats(kit: Kit, blob: Obj) -> Iterator[Case]:
     sub = kit.tree((FILE, b"x", blob))
     code = "duplicateEntries"
-    other = kit.blob(b"other\n")
+    other, target = kit.blob(b"other\n"), kit.blob(b"x")
     table: dict[str, tuple[tuple[tuple[bytes, bytes, Obj], ...], str]] = {
         "a-file-twice": (((FILE, b"a", blob), (FILE, b"a", blob)), ""),
         "two-files-of-one-name": (((FILE, b"a", blob), (FILE, b"a", other)), ""),
-        "a-file-and-a-link-of-one-name": (((FILE, b"a", blob), (EXE, b"a", blob)), ""),
+        "a-file-and-a-program-of-one-name": (((FILE, b"a", blob), (EXE, b"a", blob)), ""),
+        "a-link-and-a-folder-of-one-name": (
+            ((LINK, b"a", target), (DIR, b"a", sub)), "symlinkDirectoryCollision",
+        ),
         "a-file-and-a-folder-of-one-name": (((FILE, b"a", blob), (DIR, b"a", sub)), ""),
         "a-file-and-a-folder-far-apart": (
             ((FILE, b"a", blob), (FILE, b"a-b", blob), (FILE, b"a.b", blob), (DIR, b"a", sub)), "",
@@ -129,7 +132,7 @@ def _repeats(kit: Kit, blob: Obj) -> Iterator[Case]:
     }  # fmt: skip
     for name, (entries, also) in table.items():
         root = kit.tree(*entries, ordered=False)
-        file = _around(kit, blob, root, other, sub)
+        file = _around(kit, blob, root, other, target, sub)
         both = name == "a-file-and-a-folder-of-one-name"
         origin = "PF17, A12, case 49"
         yield bad(f"tree-{name}", file, code, TWO, origin, at=root, also=also, both=both)

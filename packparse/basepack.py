@@ -11,15 +11,14 @@ Sans-IO like the verifier: bytes are fed in, second looks go through the caller'
 from __future__ import annotations
 
 from packparse import codes
-from packparse.bundle import BundleHeader
 from packparse.errors import MisuseError, PackError
 from packparse.findings import Findings
+from packparse.intake import Intake
 from packparse.limits import Limits
 from packparse.objectformat import SHA1, ObjectFormat
 from packparse.outside import object_id
 from packparse.reader import ObjectReader
 from packparse.resolve import CACHE_BUDGET, DeltaStore, Resolver
-from packparse.stream import PackStream
 from packparse.table import NO_ENTRY, OUTSIDE, EntryTable, IdIndex
 
 TYPE_CHECKING = False
@@ -59,13 +58,13 @@ class BasePack:
         self.object_format = object_format
         self.name = name
         self._limits = Limits("history") if limits is None else limits
-        self._length = length
         # Whatever git takes will do here.
         self._findings = Findings("git")
         self._table = EntryTable(object_format)
         self._deltas = DeltaStore(CACHE_BUDGET // 2)
-        self._header: BundleHeader | None = None
-        self._stream: PackStream | None = None
+        self._intake = Intake(
+            self._limits, self._findings, object_format=object_format, length=length
+        )
         self._index: IdIndex | None = None
         self._objects: ObjectReader  # set when the pack is closed
 
@@ -79,7 +78,7 @@ class BasePack:
             message = "feed: the pack is closed"
             raise MisuseError(message)
         try:
-            self._route(data)
+            self._scan(data)
         except PackError as error:
             raise self._refusal(error) from None
 
@@ -91,11 +90,11 @@ class BasePack:
         if self._index is not None:
             return
         try:
-            self._end()
+            self._intake.close()
             self._resolve(read_at, read_base)
         except PackError as error:
             raise self._refusal(error) from None
-        self._objects = ObjectReader(self._table, read_at, _contents(read_base))
+        self._objects = ObjectReader(self._table, read_at, _contents(read_base), room=0)
         self._index = IdIndex(self._table.ids, self._table.width)
 
     def kind(self, oid: bytes) -> int | None:
@@ -149,39 +148,9 @@ class BasePack:
             raise MisuseError(message)
         return self._index.first(oid)
 
-    def _route(self, data: bytes) -> None:
-        if self._stream is None and self._header is None and data:
-            if data[:1] == b"#":
-                self._header = BundleHeader(self._limits, self._findings)
-            else:
-                self._open(0)
-        if self._stream is not None:
-            self._scan(self._stream, data)
-        elif self._header is not None:
-            self._read_header(self._header, data)
-
-    def _read_header(self, header: BundleHeader, data: bytes) -> None:
-        rest = header.feed(data)
-        if rest is None:
-            return
-        if header.object_format is not self.object_format:
-            message = f"the bundle is {header.object_format.name}, not {self.object_format.name}"
-            raise PackError(codes.OBJECT_FORMAT_MISMATCH, message, offset=0)
-        self._scan(self._open(header.length), rest)
-
-    def _open(self, start: int) -> PackStream:
-        self._stream = PackStream(
-            self._limits,
-            self.object_format,
-            findings=self._findings,
-            start=start,
-            length=self._length,
-        )
-        return self._stream
-
-    def _scan(self, stream: PackStream, data: bytes) -> None:
+    def _scan(self, data: bytes) -> None:
         batch: list[Entry] = []
-        for entry in stream.feed(data):
+        for entry in self._intake.feed(data):
             batch.append(entry)
             if len(batch) == _BATCH or entry.size > _BATCH_BYTES:
                 self._take(batch)
@@ -200,14 +169,6 @@ class BasePack:
         for number, entry in enumerate(batch, first):
             if entry.base is not None and entry.data is not None:
                 self._deltas.offer(number, entry.data)
-
-    def _end(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-        elif self._header is not None:
-            self._header.close()
-        else:
-            raise PackError(codes.TRUNCATED, "the input is empty", offset=0)
 
     def _resolve(self, read_at: ReadAt, read_base: BaseReader | None) -> None:
         resolver = Resolver(
@@ -242,6 +203,9 @@ class BasePack:
         elif error.code.klass == codes.INCOMPLETE:
             code = codes.CANNOT_READ
             reason = f"it is thin, and no base pack before it has its bases: {reason}"
+        elif error.code.klass == codes.CORRUPT and self._intake.header is None:
+            # A pack does not say so itself.
+            reason += f" (it was read as {self.object_format.name})"
         # The offset is one in another file than the one that is verified.
         message = f"the base pack {self.name} cannot be used: {reason}"
         return PackError(code, message, oid=error.oid)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from packparse.basepack import BasePacks
+    from packparse.options import Options
     from packparse.outside import Known
     from packparse.policy import Policy
     from packparse.progress import Progress
     from packparse.report import Report
-    from packparse.verify import Options
 
 __all__ = ["main"]
 
@@ -187,7 +187,7 @@ def _options(
     parsed: argparse.Namespace, progress: Progress | None
 ) -> tuple[Options, BasePacks | None]:
     """How to verify, and the base packs that are open for it."""
-    from packparse.verify import Options
+    from packparse.options import Options
 
     policy = _policy(parsed.policy)
     bases = [parse_oid("--base", text) for text in parsed.base]

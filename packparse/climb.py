@@ -8,7 +8,6 @@ question, as many levels as the links climb, is one pass over the packed links a
 from __future__ import annotations
 
 from packparse.entry import BLOB, TREE
-from packparse.table import NO_ENTRY, split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,13 +46,11 @@ def least_depths(
 
 def _from_roots(pack: Pack) -> dict[int, int]:
     """The least depth of every tree by entry number, going down from all roots at once."""
-    table, column = pack.table, pack.links.columns[TREE]
-    numbers = dict(zip(split_ids(table.ids, table.width), range(len(table)), strict=True))
-    rows = column.rows(len(table))
+    table, numbers = pack.table, pack.numbers()
     below = {
-        number: [numbers[oid] for oid in split_ids(column.row(row), column.width) if oid in numbers]
-        for number, row in enumerate(rows)
-        if row != NO_ENTRY
+        number: [numbers[oid] for oid in targets if oid in numbers]
+        for number in range(len(table))
+        if (targets := pack.targets(TREE, number))
     }
     named: set[int] = set()
     level: list[int] = []

@@ -14,7 +14,6 @@ from packparse.codes import IGNORE
 from packparse.entry import COMMIT, KIND_NAMES, TAG
 from packparse.escape import shorten
 from packparse.graph import BATCH
-from packparse.table import NO_ENTRY, split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from packparse.outside import Outside
     from packparse.pack import Pack
 
-__all__ = ["Range"]
+__all__ = ["Range", "heads"]
 
 # Findings behind which objects go missing, and others seem unreached.
 _LOST = (checks.ABSENT_OBJECT, checks.LINK_KIND_MISMATCH, checks.MISSING_TIP)
@@ -46,8 +45,6 @@ class Range:
         self._outside = outside
         self._tips = tips
         self._asked = asked
-        size = len(pack.table)
-        self._rows = {kind: pack.links.columns[kind].rows(size) for kind in (COMMIT, TAG)}
         # Where tags lead to, once that was asked for.
         self._peeled: dict[bytes, int | None] = {}
         found = map(self._tip_commit, tips.values())
@@ -91,7 +88,7 @@ class Range:
                 found = number
                 break
             passed.append(oid)
-            targets = self._targets(COMMIT, number) or self._targets(TAG, number)
+            targets = self._pack.targets(COMMIT, number) or self._pack.targets(TAG, number)
             if not targets:
                 break
             oid = targets[0]
@@ -99,13 +96,8 @@ class Range:
         self._peeled.update(dict.fromkeys(passed, found))
         return found
 
-    def _targets(self, kind: int, number: int) -> tuple[bytes, ...]:
-        row = self._rows[kind][number]
-        column = self._pack.links.columns[kind]
-        return () if row == NO_ENTRY else split_ids(column.row(row), column.width)
-
     def _parents_here(self, number: int) -> Iterator[int]:
-        for oid in self._targets(COMMIT, number):
+        for oid in self._pack.targets(COMMIT, number):
             parent = None if oid in self.bases else self._pack.index.first(oid)
             if parent is not None and self._pack.table.kinds[parent] == COMMIT:
                 yield parent
@@ -129,7 +121,7 @@ class Range:
         children: dict[int, list[int]] = {}
         found: set[int] = set()
         for number in self.commits:
-            if not self.bases.isdisjoint(self._targets(COMMIT, number)):
+            if not self.bases.isdisjoint(self._pack.targets(COMMIT, number)):
                 found.add(number)
             for parent in self._parents_here(number):
                 children.setdefault(parent, []).append(number)
@@ -144,7 +136,7 @@ class Range:
     def _check_commits(self, findings: Findings) -> None:
         table = self._pack.table
         for number in self.commits:
-            parents = len(self._targets(COMMIT, number))
+            parents = len(self._pack.targets(COMMIT, number))
             if parents != 1:
                 code = checks.MERGE_COMMIT if parents else checks.ROOT_COMMIT
                 message = f"a commit of the range has {parents} parents"
@@ -190,6 +182,16 @@ class Range:
                 message = f"a {kind} that no commit from base to tip reaches"
                 offset, oid = table.offsets[number], table.oid(number)
                 findings.add(checks.STOWAWAY_OBJECT, message, offset=offset, oid=oid)
+
+
+def heads(pack: Pack) -> list[int]:
+    """The commits of the pack that no other one names as its parent."""
+    named = pack.links.columns[COMMIT]
+    kinds = pack.table.kinds
+    mine = {pack.table.oid(number): number for number, kind in enumerate(kinds) if kind == COMMIT}
+    # A tag names a commit as well.
+    parents = {oid for source, oid in named.links_to(set(mine)) if kinds[source] == COMMIT}
+    return [number for oid, number in mine.items() if oid not in parents]
 
 
 def _named(pack: Pack) -> bytearray:

@@ -152,7 +152,7 @@ BAD_PACK_VERSION = _code("badPackVersion", CORRUPT, "The pack says a version oth
 TRUNCATED = _code(
     "truncated",
     CORRUPT,
-    "The input ends before the pack does.",
+    "The input ends before the pack, or the loose object, does.",
     "Check that the transfer was complete, then ask for the file again.",
 )
 IMPLAUSIBLE_OBJECT_COUNT = _code(
@@ -174,13 +174,13 @@ PACK_CHECKSUM_MISMATCH = _code(
 TRAILING_BYTES = _code(
     "trailingBytes",
     CORRUPT,
-    "Bytes follow the end of the pack. git index-pack refuses them in a file and accepts them on "
-    "standard input.",
+    "Bytes follow the end of the pack, or of a loose object. git index-pack refuses them in a file "
+    "and accepts them on standard input.",
 )
 EMPTY_PACK = _code(
     "emptyPack",
     CORRUPT,
-    "The pack holds no object.",
+    "The pack, or the folder, holds no object.",
     "None is needed; git accepts it too.",
     candidate=NOTE,
     git=NOTE,
@@ -335,8 +335,8 @@ UNKNOWN_OBJECT_FORMAT = _code(
 OBJECT_FORMAT_MISMATCH = _code(
     "objectFormatMismatch",
     CORRUPT,
-    "The bundle says another object format than the one that was asked for.",
-    "Drop --object-format, or give the format of the bundle.",
+    "The bundle, or the folder, has another object format than the one that was asked for.",
+    "Drop --object-format, or give the format that it has.",
 )
 BAD_FILTER = _code(
     "badFilter",
@@ -395,12 +395,15 @@ DUPLICATE_REF = _code(
 
 # Limits
 PACK_TOO_LARGE = _code(
-    "packTooLarge", LIMIT, "The file has more bytes than the limit.", RAISE_LIMIT
+    "packTooLarge",
+    LIMIT,
+    "The file, or all files of the folder, have more bytes than the limit.",
+    RAISE_LIMIT,
 )
 TOO_MANY_OBJECTS = _code(
     "tooManyObjects",
     LIMIT,
-    "The pack claims more objects than the limit.",
+    "The pack claims, or the folder has, more objects than the limit.",
     RAISE_LIMIT,
 )
 OBJECT_TOO_LARGE = _code(

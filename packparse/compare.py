@@ -8,7 +8,7 @@ side that is put at another path is looked into as well: a harmless link may lea
 from __future__ import annotations
 
 from packparse import checks, links, modes, pathcodes
-from packparse.entry import BLOB, TREE
+from packparse.entry import TREE
 from packparse.escape import shorten
 from packparse.objects import gitattributes, treecheck
 from packparse.objects.tree import ATTRIBUTES, LINK, MODULES
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from packparse.suspects import Suspects
     from packparse.trees import Entries, Trees
 
-    # Raw id of a tree or None where it is gone, the bases' trees at its path, its path.
+    # Raw id of a tree or None where it is gone, the bases' trees at its path (each base's, empty
+    # where it has none; or nothing at all), its path.
     Step = tuple[bytes | None, tuple[bytes, ...], bytes]
 
 __all__ = ["Comparison"]
 
+# What a base has at a path where it has nothing.
+_NOTHING = (0, b"")
 # Trees of the bases whose oddities are kept.
 _REMEMBERED = 64
 # Files of the other side that are met at new paths and not measured, in one tree.
@@ -121,15 +124,16 @@ class Comparison:
         befores = list(map(self._before, bases))
         self._count(len(entries or {}) + sum(map(len, befores)))
         for name, (mode, target) in (entries or {}).items():
-            before = [tree[name] for tree in befores if name in tree]
+            before = [tree.get(name, _NOTHING) for tree in befores]
             yield from self._entry(path + name, mode, target, before)
-        for name in sorted(
-            {name for tree in befores for name in tree if name not in (entries or {})}
-        ):
-            before = [tree[name] for tree in befores if name in tree]
-            yield from self._gone(path + name, before)
+        # What one of the bases does not have either is not gone.
+        for name in befores[0] if befores else ():
+            if name not in (entries or {}) and all(name in tree for tree in befores):
+                yield from self._gone(path + name, [tree[name] for tree in befores])
 
     def _before(self, oid: bytes) -> Entries:
+        if not oid:
+            return {}
         entries = self._trees.entries(oid)
         if entries is None:
             self.unread += 1
@@ -146,7 +150,7 @@ class Comparison:
     def _entry(
         self, path: bytes, mode: int, oid: bytes, before: list[tuple[int, bytes]]
     ) -> list[Step]:
-        folders = tuple(target for kind, target in before if kind & modes.TYPE == modes.FOLDER)
+        folders = _folders(before)
         is_folder = mode & modes.TYPE == modes.FOLDER
         if (mode, oid) in before or self._passes_as_old(mode, oid):
             self._suspects.visit(oid)
@@ -155,9 +159,8 @@ class Comparison:
             return [(oid, (oid,), path + b"/")] if same and (mode, oid) in before else []
         self._check_length(path)
         if is_folder:
-            for kind, _target in before:
-                if kind & modes.TYPE != modes.FOLDER:
-                    self._gone_file(path)
+            if _are_files(before):
+                self._gone_file(path)
             return [(oid, folders, path + b"/")]
         self._changed(path, mode, oid, before)
         # A file where a folder was.
@@ -171,8 +174,8 @@ class Comparison:
         )
 
     def _gone(self, path: bytes, before: list[tuple[int, bytes]]) -> list[Step]:
-        folders = tuple(target for kind, target in before if kind & modes.TYPE == modes.FOLDER)
-        if len(folders) < len(before):
+        folders = _folders(before)
+        if _are_files(before):
             self._gone_file(path)
         return [(None, folders, path + b"/")] if folders else []
 
@@ -182,6 +185,7 @@ class Comparison:
         self._check_path(path, b"deleted")
 
     def _changed(self, path: bytes, mode: int, oid: bytes, before: list[tuple[int, bytes]]) -> None:
+        before = [entry for entry in before if entry is not _NOTHING]
         self._check_path(path, b"changed" if before else b"added")
         flags = self._pack.examiner.reader.flags(b"%o" % mode, path.rpartition(b"/")[2])
         self.new_links |= bool(flags & LINK)
@@ -278,7 +282,7 @@ class Comparison:
     def _read_oddities(self, trees: tuple[bytes, ...]) -> set[tuple[object, bytes]]:
         return {
             (oddity.code, oddity.detail)
-            for base in trees
+            for base in filter(None, trees)
             for oddity in treecheck.oddities(
                 self._trees.content(base, TREE) or b"", self._pack.table.width, self._limits
             )
@@ -339,20 +343,28 @@ class Comparison:
 
     def _content(self, oid: bytes) -> bytes | None:
         """The content of a link or special file; None where it is longer than these may be."""
-        number = self._pack.index.first(oid)
-        if number is not None and self._pack.table.sizes[number] > self._limits.special_bytes:
-            return None
-        content = self._trees.content(oid, BLOB)
-        if content is None or len(content) > self._limits.special_bytes:
-            return None
-        self._count(50 + len(content) // 4)
-        return bytes(content)
+        content = self._trees.blob(oid, self._limits.special_bytes)
+        if content is not None:
+            self._count(50 + len(content) // 4)
+        return content
 
     def _add(self, oddity: Oddity, oid: bytes, path: bytes) -> None:
         self._findings.add(
             oddity.code, oddity.message, oid=oid, path=path, limit=oddity.limit,
             detail=oddity.detail,
         )  # fmt: skip
+
+
+def _folders(before: list[tuple[int, bytes]]) -> tuple[bytes, ...]:
+    """The trees of the bases at a path; empty for a base without one, and none if none has one."""
+    folders = tuple(target if kind & modes.TYPE == modes.FOLDER else b"" for kind, target in before)
+    return folders if any(folders) else ()
+
+
+def _are_files(before: list[tuple[int, bytes]]) -> bool:
+    """Whether every base, and there is one, has something at a path that is no folder."""
+    kinds = [kind & modes.TYPE for kind, _target in before]
+    return bool(kinds) and all(kind and kind != modes.FOLDER for kind in kinds)
 
 
 def _is_executable(mode: int) -> bool:

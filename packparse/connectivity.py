@@ -56,7 +56,7 @@ def check_links(
                     unchecked += 1
                     continue
                 asked += actual is None
-                held = actual is None and asked <= _MOST_ASKED and outside.read(oid) is not None
+                held = actual is None and asked <= _MOST_ASKED and outside.size(oid) is not None
                 code, message = _describe(kind, actual, held)
                 places.want(findings.add(code, message, oid=oid), kind, oid)
     return unchecked

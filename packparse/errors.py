@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+from packparse import codes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from packparse.codes import Code
     from packparse.findings import LimitSeen
 
-__all__ = ["MisuseError", "PackError"]
+__all__ = ["MisuseError", "PackError", "unreadable"]
 
 
 class MisuseError(Exception):
@@ -52,3 +54,9 @@ class PackError(Exception):
     def __str__(self) -> str:
         where = "" if self.offset is None else f" at offset {self.offset}"
         return f"{self.code.name}{where}: {self.message}"
+
+
+def unreadable(what: str, error: OSError) -> PackError:
+    """The refusal (cannotRead) for a file, folder or stream that the system does not give."""
+    reason = error.strerror or str(error)
+    return PackError(codes.CANNOT_READ, f"{what} cannot be read: {reason}")

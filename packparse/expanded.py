@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from itertools import repeat
 
-from packparse.entry import BLOB, COMMIT, TREE
+from packparse.entry import BLOB, TREE
 from packparse.objects import tree
-from packparse.table import NO_ENTRY, split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from packparse.limits import Limits
     from packparse.pack import Pack
 
-__all__ = ["Expansion", "Size", "heads", "longest_path", "passed"]
+__all__ = ["Expansion", "Size", "longest_path", "passed"]
 
 # With more objects than this, looking up every link would take too much memory: then it is done for
 # the trees that are asked for, at a higher price for each.
@@ -56,12 +55,10 @@ class Expansion:
     def __init__(self, pack: Pack, *, at_once: bool) -> None:
         self._pack = pack
         table = pack.table
-        self._tree_rows = pack.links.columns[TREE].rows(len(table))
-        self._blob_rows = pack.links.columns[BLOB].rows(len(table))
         self._sizes: dict[int, Size] = {}
         self._numbers: dict[bytes, int] = {}
         if table.count(TREE) and len(table) <= (_MOST_AT_ONCE if at_once else _FEW):
-            self._numbers = dict(zip(split_ids(table.ids, table.width), range(len(table))))  # noqa: B905 - of one length
+            self._numbers = pack.numbers()
 
     def of(self, oid: bytes) -> Size | None:
         """The size of a tree; None if it is not in the pack."""
@@ -83,7 +80,7 @@ class Expansion:
             if number in sizes:
                 stack.pop()
                 continue
-            children = list(map(self._number, self._targets(TREE, number)))
+            children = list(map(self._number, self._pack.targets(TREE, number)))
             waiting = [child for child in children if child is not None and child not in sizes]
             if waiting:
                 stack += waiting
@@ -92,13 +89,8 @@ class Expansion:
                 stack.pop()
         return sizes[top]
 
-    def _targets(self, kind: int, number: int) -> tuple[bytes, ...]:
-        column = self._pack.links.columns[kind]
-        row = (self._tree_rows if kind == TREE else self._blob_rows)[number]
-        return () if row == NO_ENTRY else split_ids(column.row(row), column.width)
-
     def _sum(self, number: int, children: list[int | None]) -> Size:
-        blobs = self._targets(BLOB, number)
+        blobs = self._pack.targets(BLOB, number)
         size = Size(len(blobs) + len(children), self._bytes(blobs), 1, 0)
         longest = self._pack.examiner.reader.longest_name
         for child in children:
@@ -128,16 +120,6 @@ def passed(size: Size, limits: Limits) -> Iterator[PackError]:
         yield limits.passed("expanded_bytes", size.bytes, "the tree expands to")
     if size.depth > limits.tree_depth:
         yield limits.passed("tree_depth", size.depth, "the tree has a depth of")
-
-
-def heads(pack: Pack) -> list[int]:
-    """The commits of the pack that no other one names as its parent."""
-    named = pack.links.columns[COMMIT]
-    kinds = pack.table.kinds
-    mine = {pack.table.oid(number): number for number, kind in enumerate(kinds) if kind == COMMIT}
-    # A tag names a commit as well.
-    parents = {oid for source, oid in named.links_to(set(mine)) if kinds[source] == COMMIT}
-    return [number for oid, number in mine.items() if oid not in parents]
 
 
 def longest_path(pack: Pack, oid: bytes, most: int, lengths: dict[bytes, int]) -> int:

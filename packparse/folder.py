@@ -15,15 +15,15 @@ import errno
 import os
 import stat
 from array import array
-from binascii import hexlify, unhexlify
+from binascii import unhexlify
 from bisect import bisect_left
 
 from packparse import codes, late
-from packparse.errors import PackError
+from packparse.errors import PackError, unreadable
 from packparse.escape import shorten
-from packparse.loose import LooseVerifier
+from packparse.loose import LooseVerifier, file_path
 from packparse.objectformat import SHA1, SHA256
-from packparse.verify import Options
+from packparse.options import Options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ _FILE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_
 # What opening a file or folder may end in when it is none any more.
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)
 _MASK = (1 << 64) - 1
+# What a folder has that is the one above, or the repository's.
+_HINT = "; of a repository give the folder .git/objects"
+_HINTS = dict.fromkeys((b".git", b"objects", b"HEAD"), _HINT)
 
 
 def verify_folder(
@@ -74,7 +77,7 @@ def verify_folder(
         finally:
             folder.close()
     except OSError as error:
-        verifier.refuse(_unreadable("the folder", error))
+        verifier.refuse(unreadable("the folder", error))
     except PackError as error:
         verifier.refuse(error)
     else:
@@ -162,7 +165,7 @@ class _Folder:
         for name in _list(self._root, verifier.count, _FOLDER):
             status = self._status(self._root, name, name)
             if not _FOLDER.fullmatch(name):
-                verifier.unexpected(name, _describe(status))
+                verifier.unexpected(name, _describe(status) + _HINTS.get(name, ""))
             elif not stat.S_ISDIR(status.st_mode):
                 verifier.unexpected(name, f"{_describe(status)} where a folder belongs")
             else:
@@ -174,7 +177,7 @@ class _Folder:
             if fmt is not chosen:
                 for oid in names:
                     verifier.unexpected(
-                        _path(oid), f"a {fmt.name} name among those of {chosen.name}"
+                        file_path(oid).encode(), f"a {fmt.name} name among those of {chosen.name}"
                     )
         self._chosen = self._names[chosen]
         verifier.begin(self._chosen.bytes)
@@ -207,7 +210,7 @@ class _Folder:
 
     def read(self, oid: bytes, feed: Callable[[bytes], None]) -> None:
         """Give the bytes of an object's file to ``feed``."""
-        path = _path(oid)
+        path = file_path(oid).encode()
         stamp = self._chosen.stamp(oid)
         folder, name = self._fan_out(path)
         descriptor = self._open(name, _FILE_FLAGS, folder, path)
@@ -254,7 +257,7 @@ class _Folder:
             if _stamp(status) != stamp:
                 raise _changed(folder)
         for oid in self._chosen:
-            path = _path(oid)
+            path = file_path(oid).encode()
             if _stamp(self._status(*self._fan_out(path), path)) != self._chosen.stamp(oid):
                 raise _changed(path)
 
@@ -299,11 +302,6 @@ _KINDS = {
 }
 
 
-def _path(oid: bytes) -> bytes:
-    name = hexlify(oid)
-    return name[:2] + b"/" + name[2:]
-
-
 def _changed(path: bytes) -> PackError:
     what = shorten(path) if path else "the folder"
     message = f"{what} is not what it was when the folder was listed"
@@ -312,9 +310,4 @@ def _changed(path: bytes) -> PackError:
 
 def _refusal(path: bytes, error: OSError) -> PackError:
     """The refusal where something that was listed cannot be had."""
-    return _changed(path) if error.errno in _GONE else _unreadable(shorten(path), error)
-
-
-def _unreadable(what: str, error: OSError) -> PackError:
-    reason = error.strerror or str(error)
-    return PackError(codes.CANNOT_READ, f"{what} cannot be read: {reason}")
+    return _changed(path) if error.errno in _GONE else unreadable(shorten(path), error)

@@ -6,8 +6,7 @@ still it leaves it where the name is a link itself.
 
 from __future__ import annotations
 
-from packparse import modes, paths
-from packparse.entry import BLOB
+from packparse import links, modes, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class _Walk:
         *,
         windows: bool = False,
     ) -> None:
-        self._separators = b"\\" if windows else b"/"
+        self._windows = windows
         self._trees = trees
         self._count = count
         self._folders: list[bytes | None] = [root]
@@ -75,9 +74,9 @@ class _Walk:
     def leaves(self, target: bytes) -> bool:
         """Whether following ``target`` goes above the root, or cannot be followed to its end."""
         followed = 0
-        waiting = self._split(target)[::-1]
-        if not waiting[-1]:
-            return True  # absolute
+        waiting = paths.parts(target, windows=self._windows)[::-1]
+        if paths.is_absolute(target):
+            return True
         while waiting:
             part = waiting.pop()
             if part in {b"", b"."}:
@@ -93,13 +92,10 @@ class _Walk:
             followed += 1
             if followed > _MOST_LINKS:
                 return False
-            if further[:1] in {b"", b"/", self._separators}:
+            if not further or paths.is_absolute(further):
                 return True
-            waiting += self._split(further)[::-1]
+            waiting += paths.parts(further, windows=self._windows)[::-1]
         return False
-
-    def _split(self, target: bytes) -> list[bytes]:
-        return target.replace(self._separators, b"/").split(b"/")
 
     def _step(self, name: bytes) -> bytes | None:
         """Go into what has this name; where that is a link, return its target: empty if unread."""
@@ -109,7 +105,7 @@ class _Walk:
         self._count(1 + len(entries) // (4 if name in entries else 1))
         mode, oid = _find(entries, name)
         if mode & modes.TYPE == modes.LINK:
-            return bytes(self._trees.content(oid, BLOB) or b"")
+            return self._trees.blob(oid, links.LONGEST) or b""
         self._folders.append(oid if mode & modes.TYPE == modes.FOLDER else None)
         return None
 

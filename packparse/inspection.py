@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from packparse.bundle import BundleHeader
+    from packparse.options import Options
     from packparse.pack import Objects
-    from packparse.verify import Options
 
     # Phase, what is done, and of how much; None where that is not known.
     OnProgress = Callable[[str, int, int | None], None]

@@ -11,10 +11,9 @@ from packparse.codes import IGNORE
 from packparse.connectivity import check_links
 from packparse.entry import COMMIT, KIND_NAMES, TREE
 from packparse.escape import shorten
-from packparse.expanded import Expansion, heads, longest_path, passed
+from packparse.expanded import Expansion, longest_path, passed
 from packparse.objects.tree import MODULES
 from packparse.special import SpecialFiles
-from packparse.table import NO_ENTRY
 from packparse.trees import Trees
 
 TYPE_CHECKING = False
@@ -74,7 +73,6 @@ class Judge:
         self._header = header
         self._policy = policy
         self._trees = Trees(pack, outside)
-        self._tree_rows = pack.links.columns[TREE].rows(len(pack.table))
         # The longest paths of trees, where these had to be read.
         self._lengths: dict[bytes, int] = {}
 
@@ -154,6 +152,7 @@ class Judge:
     def _special(self) -> SpecialFiles:
         return SpecialFiles(
             self._pack,
+            self._trees,
             self._outside,
             self._findings,
             self._places,
@@ -181,6 +180,8 @@ class Judge:
             commits = Range(self._pack, self._outside, tips, asked=asked)
             commits.check(self._findings)
             return commits.commits, commits.tops
+        from packparse.closure import heads
+
         kinds = self._pack.table.kinds
         return [number for number, kind in enumerate(kinds) if kind == COMMIT], heads(self._pack)
 
@@ -198,11 +199,9 @@ class Judge:
     # 12  submodules and sizes
 
     def _roots(self, commits: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        column = self._pack.links.columns[TREE]
         for number in commits:
-            row = self._tree_rows[number]
-            if row != NO_ENTRY:
-                yield number, bytes(column.row(row)[: column.width])
+            for root in self._pack.targets(TREE, number):
+                yield number, root
 
     def _base_roots(self) -> list[bytes]:
         roots = map(self._trees.root, sorted(self._outside.bases or self._outside.prerequisites))

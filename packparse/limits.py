@@ -43,8 +43,9 @@ class LimitSpec:
 _TABLE = (
     LimitSpec(
         "pack_bytes", 256 * _M, 16 * _G, "bytes", codes.PACK_TOO_LARGE,
-        "The whole file, checked against its size before the first read. People who hand over "
-        "bundles cap them at 25 to 100 MiB; forges refuse a push over 2 GiB.",
+        "The whole file, checked against its size before the first read; of a folder, all its "
+        "files. People who hand over bundles cap them at 25 to 100 MiB; forges refuse a push over "
+        "2 GiB.",
     ),
     LimitSpec(
         "objects", 100_000, 50_000_000, "objects", codes.TOO_MANY_OBJECTS,
@@ -102,7 +103,7 @@ _TABLE = (
         "largest known honest one has 66.",
     ),
     LimitSpec(
-        "tree_entries", 100_000, 5_000_000, "entries", codes.TOO_MANY_TREE_ENTRIES,
+        "tree_entries", 100_000, 1_000_000, "entries", codes.TOO_MANY_TREE_ENTRIES,
         "Entries of one tree. Forges advise 3,000; a tree of this size takes 4 MB.",
     ),
     LimitSpec(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from packparse import late, pathcodes
+from packparse import hidden, late, pathcodes, paths
 from packparse.dotnames import is_dotgit, is_short_dotgit
 from packparse.escape import shorten
 from packparse.oddity import Oddity
@@ -36,16 +36,6 @@ _READ = 1 << 16
 _DETAIL = 4_096
 
 _SEPARATOR = late.pattern(rb"[/\\\0]")
-_ABSOLUTE = late.pattern(rb"[/\\]|[A-Za-z]:")
-# C0 and C1 controls, then in UTF-8 what has no width or turns text around: U+00AD, U+034F, U+061C,
-# U+115F, U+1160, U+17B4, U+17B5, U+180B to U+180F, U+200B to U+200F, U+2028 to U+202E, U+2060 to
-# U+206F, U+3164, U+FEFF, U+FFA0, U+FFF9 to U+FFFB, and the tags from U+E0000.
-_HIDDEN = late.pattern(
-    rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f\xad]|\xcd\x8f|\xd8\x9c"
-    rb"|\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])"
-    rb"|\xe2(?:\x80[\x8b-\x8f\xa8-\xae]|\x81[\xa0-\xaf])|\xe3\x85\xa4"
-    rb"|\xef(?:\xbb\xbf|\xbe\xa0|\xbf[\xb9-\xbb])|\xf3\xa0[\x80-\x87]."
-)
 
 
 class Target:
@@ -77,16 +67,19 @@ def read_target(target: bytes) -> Target:
     start = target[:_READ]
     if not start:
         found.append(Oddity(pathcodes.SYMLINK_BAD_TARGET, b"", "the target is empty"))
-    elif _HIDDEN.search(start):
-        add(pathcodes.SYMLINK_BAD_TARGET, "has a control or invisible character")
-    if _ABSOLUTE.match(start):
+    elif which := hidden.first(start):
+        what = f"has a control or invisible character ({which})"
+        add(pathcodes.SYMLINK_BAD_TARGET, what)
+    if paths.is_absolute(start):
         add(pathcodes.SYMLINK_ABSOLUTE, "is absolute")
     if any(is_dotgit(part) or is_short_dotgit(part) for part in set(_SEPARATOR.split(start))):
         add(pathcodes.SYMLINK_INTO_GIT, "leads into .git, or a name that may stand for it")
     seen = start.partition(b"\0")[0]
-    climbs, through = _walk(seen.split(b"/"))
-    if b"\\" in seen:
-        more, others = _walk(seen.replace(b"\\", b"/").split(b"/"))
+    names = paths.parts(seen, windows=False)
+    climbs, through = _walk(names)
+    on_windows = paths.parts(seen, windows=True)
+    if on_windows != names:
+        more, others = _walk(on_windows)
         climbs = max(climbs, more)
         through |= others
     return Target(climbs, tuple(through), found)

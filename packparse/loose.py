@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import NamedTuple
 
+    from packparse.options import Options
     from packparse.report import Report
     from packparse.table import EntryTable
-    from packparse.verify import Options
 
     # Gives the bytes of an object's file, by raw id, to the function.
     Read = Callable[[bytes, Callable[[bytes], None]], None]
@@ -48,7 +48,9 @@ else:
 
     LooseObject = namedtuple("LooseObject", "kind size oid data")
 
-__all__ = ["LooseObject", "LooseReader", "LooseStream", "LooseVerifier", "read_header"]
+__all__ = [
+    "LooseObject", "LooseReader", "LooseStream", "LooseVerifier", "file_path", "read_header",
+]  # fmt: skip
 
 # git gives a header 32 bytes; a kind and a size of 64 bits take 28.
 _LONGEST_HEADER = 32
@@ -200,7 +202,7 @@ class LooseReader:
 
     def lost(self, number: int) -> PackError:
         """The refusal of a file that is another one now."""
-        message = f"{_path(self._table.oid(number))} does not hold the object of the first pass"
+        message = f"{file_path(self._table.oid(number))} does not hold the object of the first pass"
         return PackError(codes.INPUT_CHANGED, message)
 
     def read(self, number: int) -> bytearray:
@@ -311,7 +313,7 @@ class LooseVerifier(Inspection):
     def _lose(self, oid: bytes, error: PackError) -> None:
         """Report a file whose object is not known; go on unless that is in vain."""
         self._lost += 1
-        message = f"{_path(oid)}: {error.message}"
+        message = f"{file_path(oid)}: {error.message}"
         self._findings.add(error.code, message, oid=error.oid, limit=error.limit)
         if error.code is codes.INFLATED_TOO_MUCH or error.code.klass == codes.ENVIRONMENT:
             self.refused = True
@@ -351,7 +353,7 @@ class LooseVerifier(Inspection):
             finding.offset = None
 
 
-def _path(oid: bytes) -> str:
+def file_path(oid: bytes) -> str:
     """Where git keeps an object in a folder of objects."""
     name = oid.hex()
     return f"{name[:2]}/{name[2:]}"

@@ -81,12 +81,15 @@ class Outside:
             return checked_kind(self._known(oid))
         return COMMIT if oid in self.prerequisites else None
 
-    def size(self, oid: bytes) -> int:
-        """The size of an object of the trusted side in bytes; 0 where it is not there."""
+    def size(self, oid: bytes) -> int | None:
+        """The size of an object of the trusted side in bytes; None where it is not there.
+
+        It is asked for before any content that a hostile file names: that may have gigabytes.
+        """
         if self._base_size is not None:
-            return self._base_size(oid) or 0
+            return self._base_size(oid)
         given = self.read(oid)
-        return 0 if given is None else len(given[1])
+        return None if given is None else len(given[1])
 
     def read(self, oid: bytes) -> tuple[int, bytes] | None:
         """Kind and content of an object of the trusted side, be it given to the producer or not."""

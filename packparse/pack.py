@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
+from packparse.table import NO_ENTRY, split_ids
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
     from typing import Protocol
 
     from packparse.errors import PackError
@@ -50,6 +55,20 @@ class Pack:
         self.objects = objects
         self._limits = limits
         self._kept: dict[int, bytes | bytearray] = {}
+        self._rows: dict[int, array[int]] = {}
+
+    def targets(self, kind: int, number: int) -> tuple[bytes, ...]:
+        """The ids of objects of ``kind`` that an entry names, in its order."""
+        column = self.links.columns[kind]
+        rows = self._rows.get(kind)
+        if rows is None:
+            rows = self._rows[kind] = column.rows(len(self.table))
+        row = rows[number]
+        return () if row == NO_ENTRY else split_ids(column.row(row), column.width)
+
+    def numbers(self) -> dict[bytes, int]:
+        """The entry of each id, for many look-ups: it takes some 130 bytes an object."""
+        return dict(zip(split_ids(self.table.ids, self.table.width), count()))
 
     def kind(self, oid: bytes) -> int | None:
         """The kind of an object of the pack; None if it is not there."""

@@ -214,20 +214,21 @@ GITMODULES_UPDATE = fsck(
 )
 GITMODULES_UNSAFE_NAME = ours(
     "gitmodulesUnsafeName",
-    "A submodule's name has a control character, is absolute, or has a part that is .git.",
+    "A submodule's name has a control or invisible character, is absolute, or has a part that is "
+    ".git.",
     klass=POLICY,
 )
 GITMODULES_UNSAFE_PATH = ours(
     "gitmodulesUnsafePath",
     "A submodule's path is absolute or empty, climbs, has a part that is .git, or has a control "
-    "character such as a carriage return at its end (CVE-2025-48384).",
+    "or invisible character such as a carriage return at its end (CVE-2025-48384).",
     klass=POLICY,
 )
 GITMODULES_UNSAFE_URL = ours(
     "gitmodulesUnsafeUrl",
-    "A submodule's URL has a control character or a backslash, asks for a helper program (ext::), "
-    "gives ssh an option, or has more than 1,024 bytes (CVE-2017-1000117, CVE-2024-52006, "
-    "CVE-2023-29007).",
+    "A submodule's URL has a control or invisible character or a backslash, asks for a helper "
+    "program (ext::), gives ssh an option, or has more than 1,024 bytes (CVE-2017-1000117, "
+    "CVE-2024-52006, CVE-2023-29007).",
     klass=POLICY,
 )
 GITMODULES_NESTED_NAMES = ours(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from packparse import dotnames, late, modes
+from packparse import dotnames, hidden, late, modes
 from packparse import pathcodes as codes
 from packparse.escape import quote, shorten
 from packparse.oddity import Oddity
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from packparse.codes import Code
 
-__all__ = ["LARGEST", "PLAIN_NAME", "collisions", "fold", "is_plain", "name_oddities"]
+__all__ = [
+    "LARGEST", "PLAIN_NAME", "collisions", "fold", "is_absolute", "name_oddities", "parts",
+]  # fmt: skip
 
 
 LARGEST = 4096  # bytes of a name, in git
@@ -32,32 +34,7 @@ _SHOWN = 3  # names of a collision in its message,
 _SHOWN_BYTES = 192  # and their bytes altogether
 
 
-# --- characters, as patterns of UTF-8 -----------------------------------------------------------
-
-# What some file systems ignore and no reader sees (Unicode's Default_Ignorable_Code_Point, without
-# the selectors): U+00AD, U+034F, U+061C, U+115F-1160, U+17B4-17B5, U+180E, U+200B-200F,
-# U+202A-202E, U+2060-206F, U+3164, U+FEFF, U+FFA0, U+FFF0-FFF8, U+1BCA0-1BCA3, U+1D173-1D17A,
-# U+E0000-E00FF, U+E01F0-E0FFF.
-_IGNORABLE = (
-    rb"\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0\x8e)"
-    rb"|\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])|\xe3\x85\xa4"
-    rb"|\xef(?:\xbb\xbf|\xbe\xa0|\xbf[\xb0-\xb8])|\xf0(?:\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba])"
-    rb"|\xf3\xa0(?:[\x80-\x83\x88-\xbf][\x80-\xbf]|\x87[\xb0-\xbf])"
-)
-# Selectors choose among the shapes of the character before: U+180B-180D, U+180F, U+FE00-FE0F,
-# U+E0100-E01EF. Names with emoji have them.
-_SELECTOR = (
-    rb"(?:\xe1\xa0[\x8b-\x8d\x8f]|\xef\xb8[\x80-\x8f]"
-    rb"|\xf3\xa0(?:[\x84-\x86][\x80-\xbf]|\x87[\x80-\xaf]))"
-)
-# Line and paragraph separators, the blank Braille pattern, marks of annotations.
-_INVISIBLE = rb"\xe2(?:\x80[\xa8\xa9]|\xa0\x80)|\xef\xbf[\xb9-\xbb]"
-# After nothing, ASCII or another selector a selector chooses nothing; U+20E3 makes keycaps.
-_IDLE = rb"(?:\A|[\x00-\x7f]|" + _SELECTOR + b")" + _SELECTOR + rb"(?!\xe2\x83\xa3)"
-
-_DECEPTIVE = late.pattern(_IGNORABLE + b"|" + _INVISIBLE + b"|" + _IDLE)
-_FOLDED_AWAY = late.pattern(_IGNORABLE + b"|" + _SELECTOR)
-_CONTROL = late.pattern(rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f]")
+_FOLDED_AWAY = late.pattern(hidden.IGNORABLE + b"|" + hidden.SELECTOR)
 
 # --- names on Windows ---------------------------------------------------------------------------
 
@@ -68,6 +45,10 @@ _DEVICE = late.pattern(
 )
 _FORBIDDEN = late.pattern(rb'[<>:"|?*\\]|[. ]\Z')
 _CLIMBS = late.pattern(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
+# Any character before a colon may be a drive (CVE-2019-1351).
+_ABSOLUTE = late.pattern(rb"[/\\]|(?:[\0-\x7f]|[\xc2-\xf4][\x80-\xbf]++):")
+# Two dots and a space, which is lost with all dots and spaces behind it.
+_LONG_DOTS = late.pattern(rb"(\A|/)\.\. [. ]*+(?![^/])")
 
 # --- names that nothing is wrong with -----------------------------------------------------------
 
@@ -82,12 +63,19 @@ PLAIN_NAME = (
 _PLAIN = late.pattern(PLAIN_NAME)
 
 
-def is_plain(name: bytes) -> bool:
-    """Whether no rule for single names has anything to say, whatever the mode.
+def is_absolute(path: bytes) -> bool:
+    """Whether some system takes a path for one that does not begin where it stands."""
+    return _ABSOLUTE.match(path) is not None
 
-    Nor is the name, in any spelling, that of a file which git reads. False means little.
+
+def parts(path: bytes, *, windows: bool) -> list[bytes]:
+    """The names that a path is made of, empty ones and dots included.
+
+    On Windows a backslash separates as well, and a space behind two dots is lost.
     """
-    return _PLAIN.fullmatch(name) is not None
+    if windows:
+        path = _LONG_DOTS.sub(rb"\1..", path.replace(b"\\", b"/"))
+    return path.split(b"/")
 
 
 def name_oddities(name: bytes, mode: int) -> list[Oddity]:
@@ -105,7 +93,13 @@ def name_oddities(name: bytes, mode: int) -> list[Oddity]:
     if not found:
         return []
     shown = shorten(name) or '""'
-    return [Oddity(code, name, f"{words}: {shown}") for code, words in found]
+    return [Oddity(code, name, f"{words}{_which(code, name)}: {shown}") for code, words in found]
+
+
+def _which(code: Code, name: bytes) -> str:
+    # Quoted, the character is some bytes among others.
+    hides = code in {codes.CONTROL_IN_NAME, codes.DECEPTIVE_NAME}
+    return f" ({hidden.first(name)})" if hides else ""
 
 
 def fold(name: bytes) -> bytes:
@@ -129,7 +123,8 @@ def collisions(entries: Sequence[tuple[int, bytes]]) -> list[Oddity]:
     """The names of one tree, given as (mode, name), that a file system may take for the same.
 
     One oddity for each group of such names; its detail is made from the sorted names. Names that
-    are equal byte for byte are another rule's business.
+    are equal byte for byte are another rule's business, except for a link and a folder: whoever
+    puts up with duplicates would still write through the link.
     """
     if _are_apart([name for _, name in entries]):
         return []
@@ -143,10 +138,6 @@ def collisions(entries: Sequence[tuple[int, bytes]]) -> list[Oddity]:
 # --- single names -------------------------------------------------------------------------------
 
 
-def _has_control(name: bytes) -> bool:
-    return _CONTROL.search(name) is not None
-
-
 def _is_device(name: bytes) -> bool:
     return _DEVICE.search(name) is not None
 
@@ -158,10 +149,6 @@ def _climbs_by_backslash(name: bytes) -> bool:
 def _is_forbidden_on_windows(name: bytes) -> bool:
     # The two that every system has are no names at all, which has its own codes.
     return name not in {b".", b".."} and _FORBIDDEN.search(name) is not None
-
-
-def _is_deceptive(name: bytes) -> bool:
-    return not name.isascii() and _DECEPTIVE.search(name) is not None
 
 
 def _is_not_utf8(name: bytes) -> bool:
@@ -188,8 +175,8 @@ _TESTS: tuple[tuple[Code, Callable[[bytes], object], str], ...] = (
         _climbs_by_backslash,
         "a name leads out of its folder where a backslash separates",
     ),
-    (codes.CONTROL_IN_NAME, _has_control, "a name has a control character"),
-    (codes.DECEPTIVE_NAME, _is_deceptive, "a name has an invisible or reordering character"),
+    (codes.CONTROL_IN_NAME, hidden.has_control, "a name has a control character"),
+    (codes.DECEPTIVE_NAME, hidden.is_deceptive, "a name has an invisible or reordering character"),
     (codes.WINDOWS_DEVICE_NAME, _is_device, "a name is a device on Windows"),
     (codes.WINDOWS_FORBIDDEN_NAME, _is_forbidden_on_windows, "a name is not allowed on Windows"),
     (codes.SHORT_NAME_ALIAS, dotnames.is_short_dotgit, "a name may be a short name of .git"),
@@ -241,12 +228,12 @@ def _are_apart(names: list[bytes]) -> bool:
 
 def _collision(group: list[tuple[int, bytes]]) -> Oddity | None:
     names = sorted({name for _, name in group})
-    if len(names) == 1:
-        return None
     kinds = {mode & modes.TYPE for mode, _ in group}
     # What is neither file nor link nor folder is a submodule to git, and a folder on disk.
     if modes.LINK in kinds and kinds - {modes.FILE, modes.LINK}:
         code, words = codes.SYMLINK_DIRECTORY_COLLISION, "a symbolic link and a folder collide"
+    elif len(names) == 1:
+        return None
     elif len(set(map(_without_case, names))) == 1:
         code, words = codes.CASE_COLLISION, "names differ in case alone"
     else:

@@ -327,7 +327,7 @@ gitattributesSymlink = "error"
 gitignoreSymlink = "error"
 mailmapSymlink = "error"
 
-# Today's git writes none of these, and each shows one reader something else than another: escapes
+# Nobody writes these by accident, and each shows one reader something else than another: escapes
 # that a terminal obeys, a signature taken from two places, a date that sorts before all others,
 # permission bits that some readers put on disk.
 controlInMessage = "error"

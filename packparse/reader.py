@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["EntryReader", "ObjectReader"]
 
 _PIECE = 256 << 10
+# Bytes of objects on chains that are kept, since neighbours are often asked for one by one.
+_ROOM = 8 << 20
+# An instruction of two bytes may make one byte, and takes as long as copying some hundred.
+_DELTA_BYTE = 128
 
 
 class EntryReader:
@@ -122,17 +126,25 @@ class EntryReader:
 class ObjectReader:
     """Any object of a resolved pack, rebuilt from its chain of deltas: for the rare second look.
 
-    ``outside`` gives the content of a thin pack's base, or None. Memory: three times the object.
-    ``work`` counts the bytes that were made. Raises PackError (inputChanged).
+    ``outside`` gives the content of a thin pack's base, or None. Memory: three times the object,
+    and ``room`` bytes to keep some. ``work`` counts the bytes that were made, and each byte of a
+    delta that was run as many. Raises PackError (inputChanged).
     """
 
     def __init__(
-        self, table: EntryTable, read_at: ReadAt, outside: Callable[[bytes], bytes | None]
+        self,
+        table: EntryTable,
+        read_at: ReadAt,
+        outside: Callable[[bytes], bytes | None],
+        *,
+        room: int = _ROOM,
     ) -> None:
         self.work = 0
         self._entries = EntryReader(table, read_at)
         self._bases = table.bases
         self._outside = outside
+        self._kept: dict[int, bytes | bytearray] = {}
+        self._most = self._room = room
 
     def lost(self, number: int) -> PackError:
         """The refusal for an object whose base was there once, and cannot be had again."""
@@ -146,19 +158,42 @@ class ObjectReader:
         """The content of an entry's object; None where a base cannot be had."""
         # It ends: every delta was rebuilt after the base that the table names for it.
         chain = [number]
-        while (base := self._bases[chain[-1]]) not in (NO_ENTRY, OUTSIDE):
+        kept = self._kept
+        if number in kept:
+            return kept[number]
+        while (base := self._bases[chain[-1]]) not in (NO_ENTRY, OUTSIDE) and base not in kept:
             chain.append(base)
-        content: bytes | bytearray | None
-        if base == OUTSIDE:
-            content = self._outside(self._entries.reference(chain[-1]))
-        else:
-            content = self._entries.read(chain.pop())
+        content = kept[base] if base in kept else self._first(chain)
         if content is None:
             return None
-        self.work += len(content)
         for entry in reversed(chain):
             delta = self._entries.read(entry)
             _base_size, size, pos = read_sizes(delta)
             content, _copied = rebuild(delta, pos, content, size)
-            self.work += size
+            self.work += size + len(delta) * _DELTA_BYTE
+            self._keep(entry, content)
         return content
+
+    def _first(self, chain: list[int]) -> bytes | bytearray | None:
+        """What the first delta of a chain rests on; an entry that is no delta is taken off."""
+        if self._bases[chain[-1]] == OUTSIDE:
+            content: bytes | bytearray | None
+            content = self._outside(self._entries.reference(chain[-1]))
+        else:
+            number = chain.pop()
+            content = self._entries.read(number)
+            if chain:
+                self._keep(number, content)
+        if content is not None:
+            self.work += len(content)
+        return content
+
+    def _keep(self, number: int, content: bytes | bytearray) -> None:
+        size = len(content) + 200
+        if size > self._most >> 3 or number in self._kept:
+            return
+        if size > self._room:
+            self._kept.clear()
+            self._room = self._most
+        self._room -= size
+        self._kept[number] = content

@@ -14,10 +14,11 @@ import sys
 import time
 
 from packparse import codes
-from packparse.errors import MisuseError, PackError
+from packparse.errors import MisuseError, PackError, unreadable
 from packparse.escape import quote
 from packparse.objectformat import SHA1, ObjectFormat
-from packparse.verify import Options, Verifier
+from packparse.options import Options
+from packparse.verify import Verifier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def read_known(path: str, object_format: ObjectFormat = SHA1) -> KnownList:
         message = f"the list of known objects {name}: {error}"
         raise MisuseError(message) from None
     except OSError as error:
-        raise _unreadable(f"the list of known objects {name}", error) from None
+        raise unreadable(f"the list of known objects {name}", error) from None
     return listed
 
 
@@ -104,7 +105,7 @@ def read_policy(path: str) -> str:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise _unreadable(f"the policy {name}", error) from None
+        raise unreadable(f"the policy {name}", error) from None
     if len(data) > _LONGEST_POLICY:
         message = f"the policy {name} has more than {_LONGEST_POLICY} bytes"
         raise MisuseError(message)
@@ -158,7 +159,7 @@ def _verify_file(
             os.close(descriptor)
     except OSError as error:
         # What was found before stays in the report.
-        return _refuse(verifier, _unreadable("the file", error))
+        return _refuse(verifier, unreadable("the file", error))
     except PackError as error:
         # There is no whole copy of standard input, and nothing was verified.
         report = _refuse(verifier, error)
@@ -196,7 +197,7 @@ def _add_base_pack(
             return os.pread(descriptor, length, at)
         except OSError as error:
             # Without the name it would be taken for a failure of the file that is verified.
-            raise _unreadable(what, error) from None
+            raise unreadable(what, error) from None
 
     try:
         descriptor = _open(path)
@@ -210,7 +211,7 @@ def _add_base_pack(
             if progress is not None:
                 progress("reading a base pack", done, size)
     except OSError as error:
-        raise _unreadable(what, error) from None
+        raise unreadable(what, error) from None
     packs.add(pack, read_at)
 
 
@@ -278,7 +279,7 @@ def _read_input(source: int, length: int) -> bytes:
                 # Whoever started this process made it so.
                 select.select([source], [], [])
     except OSError as error:
-        raise _unreadable("standard input", error) from None
+        raise unreadable("standard input", error) from None
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -290,11 +291,6 @@ def _write(descriptor: int, data: bytes) -> None:
 def _stamp(descriptor: int) -> tuple[int, int, int]:
     status = os.fstat(descriptor)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _unreadable(what: str, error: OSError) -> PackError:
-    reason = error.strerror or str(error)
-    return PackError(codes.CANNOT_READ, f"{what} cannot be read: {reason}")
 
 
 def _quoted(path: str) -> str:

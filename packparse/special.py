@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from packparse.pack import Pack
     from packparse.places import Places
     from packparse.suspects import Suspects
+    from packparse.trees import Trees
 
 __all__ = ["SpecialFiles", "SpecialIds", "content_oddities"]
 
@@ -92,6 +93,7 @@ class SpecialFiles:
     def __init__(
         self,
         pack: Pack,
+        trees: Trees,
         outside: Outside,
         findings: Findings,
         places: Places,
@@ -100,6 +102,7 @@ class SpecialFiles:
         limits: Limits,
     ) -> None:
         self._pack = pack
+        self._trees = trees
         self._suspects = suspects
         self._outside = outside
         self._findings = findings
@@ -131,20 +134,14 @@ class SpecialFiles:
 
     def _file(self, flag: int, oid: bytes) -> None:
         number = self._pack.index.first(oid)
-        kind: int
         if number is None:
-            given = self._outside.read(oid)
-            if given is None:
-                if not self._outside.open_ended and self._outside.kind(oid) is None:
-                    message = f"the content of a {_NAMES[flag]} is not there"
-                    self._add(Oddity(_MISSING[flag], b"", message), flag, oid)
-                else:
-                    message = f"the content of a {_NAMES[flag]} was not read"
-                    self._add(Oddity(pathcodes.SPECIAL_FILE_NOT_READ, oid, message), flag, oid)
-                return
-            kind, size = given[0], len(given[1])
+            about = self._about_outside(oid)
         else:
-            kind, size = self._pack.table.kinds[number], self._pack.table.sizes[number]
+            about = self._pack.table.kinds[number], self._pack.table.sizes[number]
+        if about is None:
+            self._unread_file(flag, oid)
+            return
+        kind, size = about
         if kind != BLOB:
             message = f"a {_NAMES[flag]} is a {KIND_NAMES[kind]}"
             finding = self._add(Oddity(_NO_BLOB[flag], b"", message), flag, oid)
@@ -153,45 +150,56 @@ class SpecialFiles:
             return
         self._bytes += size
         if self._bytes > _TOGETHER * self._limits.special_bytes:
-            what = f"a {_TOGETHER}th of all .gitmodules and .gitattributes has"
+            what = f"all .gitmodules and .gitattributes together have {_TOGETHER} times"
             raise self._limits.passed("special_bytes", self._bytes // _TOGETHER, what)
         if size > self._limits.special_bytes:
             what = f"a {_NAMES[flag]} has"
             error = self._limits.passed("special_bytes", size, what)
             self._add(Oddity(error.code, b"", error.message, error.limit), flag, oid)
             return
-        content = self._content(oid)
-        if content is not None:
-            for oddity in content_oddities(flag, content):
-                self._add(oddity, flag, oid)
+        content = self._trees.blob(oid, size)
+        if content is None:
+            self._unread_file(flag, oid)
+            return
+        for oddity in content_oddities(flag, content):
+            self._add(oddity, flag, oid)
+
+    def _about_outside(self, oid: bytes) -> tuple[int, int] | None:
+        """Kind and size of a special file of the other side; None where it cannot be had."""
+        size = self._outside.size(oid)
+        if size is None or size > self._limits.special_bytes:
+            # Of what is too large the kind is not asked for.
+            return None if size is None else (BLOB, size)
+        given = self._outside.read(oid)
+        return None if given is None else (given[0], size)
+
+    def _unread_file(self, flag: int, oid: bytes) -> None:
+        if not self._outside.open_ended and self._outside.kind(oid) is None:
+            message = f"the content of a {_NAMES[flag]} is not there"
+            self._add(Oddity(_MISSING[flag], b"", message), flag, oid)
+        else:
+            message = f"the content of a {_NAMES[flag]} was not read"
+            self._add(Oddity(pathcodes.SPECIAL_FILE_NOT_READ, oid, message), flag, oid)
 
     def _link(self, oid: bytes) -> links.Target | None:
         from packparse import links
 
-        number = self._pack.index.first(oid)
-        if number is not None:
-            if self._pack.table.kinds[number] != BLOB:
-                return None
-            if self._pack.table.sizes[number] > links.LONGEST:
-                size = self._pack.table.sizes[number]
-                message = f"the target of a symbolic link has {size} bytes"
-                self._add(Oddity(pathcodes.SYMLINK_TOO_LONG, b"", message), LINK, oid)
-                return None
-        content = self._content(oid)
+        kind = self._pack.kind(oid) or self._outside.kind(oid)
+        if kind not in {None, 0, BLOB}:
+            return None
+        size = self._trees.size(oid)
+        if size > links.LONGEST:
+            message = f"the target of a symbolic link has {size} bytes"
+            self._add(Oddity(pathcodes.SYMLINK_TOO_LONG, b"", message), LINK, oid)
+            return None
+        content = self._trees.blob(oid, size)
         if content is None:
-            self._unread += self._outside.kind(oid) in {None, 0, BLOB}
+            self._unread += 1
             return None
         target = links.read_target(content)
         for oddity in target.oddities:
             self._add(oddity, LINK, oid)
         return target
-
-    def _content(self, oid: bytes) -> bytes | None:
-        content = self._pack.read(oid)
-        if content is None:
-            given = self._outside.read(oid)
-            content = given[1] if given is not None and given[0] == BLOB else None
-        return None if content is None else bytes(content)
 
     def _add(self, oddity: Oddity, flag: int, oid: bytes) -> Finding | None:
         finding = self._findings.add(
@@ -257,7 +265,7 @@ class SpecialFiles:
     ) -> None:
         from packparse import links
 
-        target = links.detail(self._content(oid) or b"")
+        target = links.detail(self._trees.blob(oid, links.LONGEST) or b"")
         finding = self._findings.add(pathcodes.SYMLINK_ESCAPES, message, oid=oid, detail=target)
         if finding is None:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packparse import modes, pathcodes
-from packparse.entry import BLOB, TREE
+from packparse.entry import TREE
 from packparse.escape import shorten
 from packparse.follow import entry_at
 from packparse.objects import gitmodules
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Submodules"]
 
 _FILE = b".gitmodules"
+# Files whose paths are kept; the largest takes 10 MB.
+_FILES_KEPT = 4
 
 
 class Submodules:
@@ -41,6 +43,7 @@ class Submodules:
         self._limits = limits
         self._holders = _holders(pack, limits.tree_depth)
         self._compared = 0
+        self._known: dict[bytes, set[bytes] | None] = {}
         # Conflicts that the bases have as well; once they are asked for.
         self._had: set[Conflict] | None = None
 
@@ -110,10 +113,17 @@ class Submodules:
         """The paths in a .gitmodules, without slashes at their ends; None where it is not read."""
         if not oid:
             return set()
-        content = self._trees.content(oid, BLOB)
-        if content is None or len(content) > self._limits.special_bytes:
+        if oid not in self._known:
+            if len(self._known) == _FILES_KEPT:
+                self._known.clear()
+            self._known[oid] = self._read_paths(oid)
+        return self._known[oid]
+
+    def _read_paths(self, oid: bytes) -> set[bytes] | None:
+        content = self._trees.blob(oid, self._limits.special_bytes)
+        if content is None:
             return None  # which is a finding of its own
-        modules = gitmodules.read(bytes(content)).submodules.values()
+        modules = gitmodules.read(content).submodules.values()
         return {module.path.rstrip(b"/") for module in modules if module.path}
 
     def _conflicts(self, root: bytes, paths: set[bytes]) -> list[Conflict]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packparse.entry import COMMIT, TREE
+from packparse.entry import BLOB, COMMIT, TREE
 from packparse.errors import PackError
 from packparse.limits import Limits
 from packparse.objects import commit, tree
@@ -48,11 +48,18 @@ class Trees:
         if size is None:
             size = self._sizes.get(oid)
         if size is None:
-            size = self._outside.size(oid)
+            size = self._outside.size(oid) or 0
             if len(self._sizes) == _KEPT:
                 self._sizes.clear()
             self._sizes[oid] = size
         return size
+
+    def blob(self, oid: bytes, most: int) -> bytes | None:
+        """The content of a blob; None where it cannot be had, or has more than ``most`` bytes."""
+        if self.size(oid) > most:
+            return None
+        content = self.content(oid, BLOB)
+        return None if content is None else bytes(content)
 
     def entries(self, oid: bytes) -> Entries | None:
         """The entries of a tree; of two with one name the first. None where it cannot be had."""

@@ -25,74 +25,26 @@ from __future__ import annotations
 import hashlib
 
 from packparse import checks, codes
-from packparse.bundle import BundleHeader
 from packparse.entry import BLOB, Entry
-from packparse.errors import MisuseError, PackError
+from packparse.errors import PackError
 from packparse.inspection import Inspection
-from packparse.limits import Limits
+from packparse.intake import Intake
 from packparse.objects.lfs import VERSION
-from packparse.policy import Policy
+from packparse.options import Options
 from packparse.reader import ObjectReader
-from packparse.resolve import CACHE_BUDGET, DeltaStore, Resolver
-from packparse.stream import PackStream
+from packparse.resolve import DeltaStore, Resolver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from packparse.objectformat import ObjectFormat
-    from packparse.outside import BaseReader, BaseSize, Known
     from packparse.reader import ReadAt
     from packparse.report import Report
 
-__all__ = ["Options", "Verifier", "verify_bytes"]
+__all__ = ["Verifier", "verify_bytes"]
 
 # Entries taken over at a time; a longer one ends the batch, so that it is not held for others.
 _BATCH = 128
 _BATCH_BYTES = 64 << 10
-
-
-class Options:
-    """How to verify.
-
-    ``object_format`` None means: what a bundle or the names of loose objects say, sha1 for a pack.
-    ``tips`` (names to raw ids) and ``bases`` (raw ids that the other side has) are added to those
-    of a bundle's header.
-    With both, the file has to be exactly the range between them. ``known`` tells what the producer
-    was given; ``read_base`` gives objects of the other side: the bases of a thin pack, and the
-    trees that the new ones are compared with; ``base_size`` tells their size where that is cheaper.
-    ``policy`` sets severities, and says which paths and
-    identities are allowed; its limits are the caller's to put into ``limits``. ``cache_budget`` is
-    in bytes; no verdict depends on it.
-    """
-
-    def __init__(  # noqa: PLR0913 - all are named, and have a default
-        self,
-        *,
-        rules: str = "candidate",
-        limits: Limits | None = None,
-        object_format: ObjectFormat | None = None,
-        tips: Mapping[bytes, bytes] | None = None,
-        bases: frozenset[bytes] = frozenset(),
-        known: Known | None = None,
-        read_base: BaseReader | None = None,
-        base_size: BaseSize | None = None,
-        policy: Policy | None = None,
-        cache_budget: int = CACHE_BUDGET,
-    ) -> None:
-        self.rules = rules
-        self.policy = Policy() if policy is None else policy
-        self.limits = Limits() if limits is None else limits
-        self.object_format = object_format
-        self.tips = dict(tips or {})
-        if not all(isinstance(part, bytes) for item in self.tips.items() for part in item):
-            message = "tips: names and ids are bytes"
-            raise MisuseError(message)
-        self.bases = bases
-        self.known = known
-        self.read_base = read_base
-        self.base_size = base_size
-        self.cache_budget = cache_budget
 
 
 def verify_bytes(data: bytes, options: Options | None = None, *, name: str = "-") -> Report:
@@ -113,7 +65,13 @@ class Verifier(Inspection):
         self._length = length
         self._fed = 0
         self._digest = hashlib.sha256()
-        self._stream: PackStream | None = None
+        self._intake = Intake(
+            self._limits,
+            self._findings,
+            object_format=options.object_format,
+            length=length,
+            opened=self._open,
+        )
         self._deltas = DeltaStore(options.cache_budget // 2)
         self._lost = 0
         if length is not None and length > self._limits.pack_bytes:
@@ -131,7 +89,7 @@ class Verifier(Inspection):
         try:
             # What is within the bounds comes first, so that any cut of the input finds the same.
             within = min(room, rest)
-            self._route(data if len(data) <= within else data[:within])
+            self._scan(data if len(data) <= within else data[:within])
             self._progress("reading", self._fed, self._length)
             if len(data) > rest:
                 raise self._changed()
@@ -156,54 +114,19 @@ class Verifier(Inspection):
 
     # Steps 1 to 5
 
-    def _route(self, data: bytes) -> None:
-        if self._stream is not None:
-            self._scan(self._stream, data)
-        elif self._header is not None:
-            self._read_header(self._header, data)
-        else:
-            self._recognise(data)
-
-    def _recognise(self, data: bytes) -> None:
-        """Take the first bytes: only a bundle begins with #, and anything else is no pack."""
-        if data[:1] == b"#":
-            self._header = BundleHeader(self._limits, self._findings)
-            self._read_header(self._header, data)
-        elif data:
-            self._scan(self._open_stream(self._format, 0), data)
-
-    def _open_stream(self, object_format: ObjectFormat, start: int) -> PackStream:
+    def _open(self, object_format: ObjectFormat) -> None:
+        self._header = self._intake.header
         self._prepare(object_format)
-        self._stream = PackStream(
-            self._limits,
-            object_format,
-            findings=self._findings,
-            start=start,
-            length=self._length,
-        )
-        return self._stream
 
-    def _read_header(self, header: BundleHeader, data: bytes) -> None:
-        rest = header.feed(data)
-        if rest is None:
-            return
-        asked = self.options.object_format
-        if asked is not None and asked is not header.object_format:
-            message = f"the bundle is {header.object_format.name}, {asked.name} was asked for"
-            raise PackError(codes.OBJECT_FORMAT_MISMATCH, message, offset=0)
-        stream = self._open_stream(header.object_format, header.length)
-        self._scan(stream, rest)
-
-    def _scan(self, stream: PackStream, data: bytes) -> None:
+    def _scan(self, data: bytes) -> None:
         batch: list[Entry] = []
-        width = self._format.width
         most = 0
         try:
-            for entry in stream.feed(data):
+            for entry in self._intake.feed(data):
                 batch.append(entry)
                 # No object has more links than ids fit into it. So only the last entry of a batch
                 # can pass their limit, and no entry after that one counts.
-                most += entry.size // width
+                most += entry.size // self._format.width
                 if (
                     len(batch) == _BATCH
                     or entry.size > _BATCH_BYTES
@@ -241,15 +164,7 @@ class Verifier(Inspection):
     def _close(self) -> None:
         if self._length is not None and self._fed < self._length:
             raise self._changed()
-        if self._stream is not None:
-            if self._header is not None and self._fed == self._header.length:
-                message = "no pack follows the header"
-                raise PackError(codes.BUNDLE_MISSING_PACK, message, offset=self._fed)
-            self._stream.close()
-        elif self._header is not None:
-            self._header.close()
-        else:
-            raise PackError(codes.TRUNCATED, "the input is empty", offset=0)
+        self._intake.close()
 
     def _changed(self) -> PackError:
         now = "fewer" if self._fed < (self._length or 0) else "more"
@@ -293,6 +208,8 @@ class Verifier(Inspection):
         return None if given is None else given[1]
 
     def _fill_report(self) -> None:
+        # Also one that is not whole.
+        self._header = self._intake.header
         super()._fill_report()
         report = self.report
         unread = self._findings.count(codes.CANNOT_READ) > 0
@@ -301,9 +218,11 @@ class Verifier(Inspection):
             report.sha256 = self._digest.hexdigest()
         if self._header is not None and self._header.version:
             report.kind, report.object_format = "bundle", self._header.object_format.name
-        elif self._stream is not None and self._stream.version:
+        stream = self._intake.stream
+        if stream is None:
+            return
+        if report.kind is None and stream.version:
             report.kind, report.object_format = "pack", self._format.name
-        if self._stream is not None:
-            report.inflated_bytes = self._stream.inflated
-            if self._stream.checksum is not None:
-                report.pack_checksum = self._stream.checksum.hex()
+        report.inflated_bytes = stream.inflated
+        if stream.checksum is not None:
+            report.pack_checksum = stream.checksum.hex()

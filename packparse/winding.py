@@ -8,7 +8,6 @@ searched for them, those of the base included, and each is followed as a kernel 
 from __future__ import annotations
 
 from packparse import links, modes, pathcodes
-from packparse.entry import BLOB
 from packparse.follow import entry_at, leaves
 
 TYPE_CHECKING = False
@@ -108,8 +107,7 @@ class Winding:
         if oid not in self._targets:
             self._count(100)
             # A longer one is a finding of its own.
-            short = self._trees.size(oid) <= links.LONGEST
-            content = bytes(self._trees.content(oid, BLOB) or b"") if short else b""
+            content = self._trees.blob(oid, links.LONGEST)
             winding = links.read_target(content).through if content else ()
             self._targets[oid] = content if winding else None
         return self._targets[oid] is not None

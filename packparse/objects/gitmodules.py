@@ -16,7 +16,7 @@ import re
 from functools import lru_cache
 from hashlib import sha256
 
-from packparse import late, pathcodes, paths
+from packparse import hidden, late, pathcodes, paths
 from packparse.dotnames import is_dotgit
 from packparse.escape import shorten
 from packparse.objects.config import Settings
@@ -40,8 +40,13 @@ _BITS = {
 }
 _NOT_A_CHAR = b"\xff"
 _LONGEST_URL = 1024
+# Bytes of the file: core.bigFileThreshold, beyond which git's check does not load it.
+_LARGEST = 512 << 20
 # Of a value in a detail.
 _LONGEST_VALUE = 1024
+# Oddities of one code that are told one by one; a megabyte has room for a hundred thousand.
+_KEPT = 1_000
+_REST = b"\0"
 _EMPTY = '""'
 # A history has the same submodules in many versions of the file: what was found of so many short
 # texts is remembered.
@@ -50,12 +55,9 @@ _LONGEST_REMEMBERED = 256
 _NO_PART = frozenset((b"", b"."))
 
 _SEPARATOR = late.pattern(rb"[/\\]")
-_CONTROL = late.pattern(rb"[\0-\x1f\x7f]|\xc2[\x80-\x9f]")
 _CLIMBS = late.pattern(rb"(?:\A|[/\\])\.\.(?![^/\\])")
 # Dots and spaces at the end of a name are lost on Windows.
 _CLIMBS_SOMEWHERE = late.pattern(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
-# On Windows any character before a colon may be a drive (CVE-2019-1351).
-_ABSOLUTE = late.pattern(rb"[/\\]|(?:[\0-\x7f]|[\xc2-\xf4][\x80-\xbf]++):")
 
 # --- URLs, as git judges them ---
 _RELATIVE = late.pattern(rb"\.\.?[/\\]")
@@ -116,8 +118,11 @@ def read(content: bytes | bytearray) -> Modules:
 
     Where git's check is blind, behind a byte order mark or a byte 0xFF, its rules are kept as well.
     """
-    reader = _Reader()
-    reader.take(Settings(content), content)
+    if len(content) > _LARGEST:
+        message = f"the file has {len(content)} bytes; git reads {_LARGEST} at most"
+        return Modules([Oddity(pathcodes.GITMODULES_LARGE, b"", message)], {})
+    reader = _Reader(content)
+    reader.take()
     reader.compare()
     if _NOT_A_CHAR in content:
         reader.tell_unparsed(
@@ -126,9 +131,8 @@ def read(content: bytes | bytearray) -> Modules:
             bytes(content),
         )
         # To git's check it is a line's end as well, which may join what is beside it otherwise.
-        other = _Reader()
-        changed = content.replace(_NOT_A_CHAR, b"\n")
-        other.take(Settings(changed), changed)
+        other = _Reader(content.replace(_NOT_A_CHAR, b"\n"))
+        other.take()
         for place, oddity in other.told.items():
             if oddity.code.since:
                 reader.told.setdefault(place, oddity)
@@ -138,9 +142,11 @@ def read(content: bytes | bytearray) -> Modules:
 class _Reader:
     """Takes settings one by one; ``told`` are the oddities by code, submodule, key and value."""
 
-    def __init__(self) -> None:
+    def __init__(self, content: bytes | bytearray) -> None:
+        self._content = content
         self.submodules: dict[bytes, Submodule] = {}
         self.told: dict[tuple[str, bytes, bytes, bytes], Oddity] = {}
+        self._counts: dict[str, int] = {}
         self._hashes: dict[bytes, hashlib._Hash] = {}
 
     def tell(
@@ -150,7 +156,7 @@ class _Reader:
         # Texts are made last: a hostile file may say one fault of a long name many times.
         shown = b"" if value is None else _bounded(value)
         place = code.name, name, key, shown
-        if place in self.told:
+        if place in self.told or not self._counted(code):
             return
         subject = key.decode() or "the name"
         if value is not None:
@@ -159,6 +165,16 @@ class _Reader:
         # With the value: a base that has one bad URL does not excuse another one.
         detail = b"%b.%b=%b" % (name, key, shown) if key else name
         self.told[place] = Oddity(code, detail, message)
+
+    def _counted(self, code: Code) -> bool:
+        """Count one of a code; past the bound one stands for all the others."""
+        count = self._counts[code.name] = self._counts.get(code.name, 0) + 1
+        if count == _KEPT + 1:
+            # No other content has the same.
+            detail = sha256(self._content).hexdigest().encode()
+            message = f"there are more of these than the {_KEPT} that are listed"
+            self.told[code.name, b"", b"", _REST] = Oddity(code, detail, message)
+        return count <= _KEPT
 
     def tell_unparsed(self, message: str, rest: bytes) -> None:
         """Note that readers make different things of ``rest``, the end of the file."""
@@ -180,8 +196,9 @@ class _Reader:
         settings = self._hashes.get(name)
         return b"" if settings is None else settings.hexdigest().encode()
 
-    def take(self, settings: Settings, content: bytes | bytearray) -> None:
+    def take(self) -> None:
         """Judge each setting by itself, and gather the submodules."""
+        settings = Settings(self._content)
         last: bytes | None = None
         submodule = only_key = None
         for section, key, value in settings:
@@ -193,7 +210,7 @@ class _Reader:
                 said.update(b"%b=%b\n" % (key, b"" if value is None else value))
                 self._setting(submodule, key if only_key is None else only_key, value)
         if settings.stopped is not None:
-            rest = bytes(content[settings.stopped :])
+            rest = bytes(self._content[settings.stopped :])
             self.tell_unparsed(f"what begins at byte {settings.stopped} cannot be parsed", rest)
 
     def _enter(self, section: bytes) -> tuple[Submodule | None, bytes | None]:
@@ -296,9 +313,9 @@ def _value_faults(key: bytes, value: bytes | None) -> tuple[tuple[Code, str], ..
 
 def _name_fault(name: bytes) -> str:
     """Give what our rules have against a name or path, or nothing."""
-    if _CONTROL.search(name):
-        return "has a control character"
-    if _ABSOLUTE.match(name):
+    if which := hidden.first(name):
+        return f"has a control or invisible character ({which})"
+    if paths.is_absolute(name):
         return "is absolute"
     if any(map(is_dotgit, set(_SEPARATOR.split(name)))):
         return "has a part that is .git"
@@ -392,8 +409,8 @@ def _is_host(host: bytes, *, is_file: bool) -> bool:
 def _url_fault(url: bytes) -> str:
     """Give what our rules have against a URL, or nothing."""
     plain = _ESCAPE.sub(lambda escape: bytes([int(escape[1], 16)]), url)
-    if _CONTROL.search(plain):
-        return "has a control character"
+    if which := hidden.first(plain):
+        return f"has a control or invisible character ({which})"
     if b"\\" in url:
         return "has a backslash"
     if _HELPER.match(url):

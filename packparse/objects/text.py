@@ -7,7 +7,7 @@ for: in the bytes, and in what git log makes of them where a commit names an enc
 
 from __future__ import annotations
 
-from packparse import checks, late
+from packparse import checks, hidden, late
 from packparse.escape import shorten
 from packparse.oddity import Oddity
 
@@ -33,9 +33,8 @@ _MOST_NAMES = 20
 # A detail is not longer than this, in bytes.
 _LONGEST_NAME = 200
 
-# C1, and U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, which turn text around.
 # Joiners of zero width are left alone: some scripts and emoji need them.
-_WIDE = rb"\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xaa-\xae]|\x81[\xa6-\xa9])"
+_WIDE = hidden.C1 + b"|" + hidden.TURNING
 # A carriage return inside of a line writes over what stands before it.
 _BARE_CR = rb"\r[^\r\n]"
 _IN_TEXT = late.pattern(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]|" + _BARE_CR + b"|" + _WIDE)
@@ -201,9 +200,9 @@ def reading(headers: bytes, message: bytes, encoding: bytes | None, kind: str) -
 
 
 def _hidden_in(encoding: bytes) -> re.Pattern[bytes] | None:
-    for names, hidden in _HIDDEN_IN_ENCODING:
+    for names, characters in _HIDDEN_IN_ENCODING:
         if names.fullmatch(encoding):
-            return hidden
+            return characters
     return None
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from packparse.limits import Limits
+    from packparse.objects.treecheck import Template
     from packparse.oddity import Oddity
 
     # Of one "mode name": sort key, fold key, links to a tree, links to a blob, flags.
@@ -47,9 +48,6 @@ _ODD = 16
 # What the four deciding bits of a mode say: S_IFDIR, and S_IFREG or S_IFLNK.
 _KINDS = {0o040000: TREE, 0o100000: BLOB, 0o120000: BLOB}
 
-_ENTRY = {
-    width: late.pattern(rb"([0-7]++) ([^\0]++)\0(.{%d})" % width, re.DOTALL) for width in (20, 32)
-}
 # The last alternative takes all that is left where no entry follows, so that a search never starts
 # anywhere but at an entry: matching stays linear on hostile bytes.
 _SPLIT = {
@@ -58,9 +56,9 @@ _SPLIT = {
 }
 _USUAL = late.pattern(rb"(?:(40000)|100(?:644|755)) (" + paths.PLAIN_NAME + b")", re.DOTALL)
 # Trees up to this many bytes are taken apart in one go, which makes five objects an entry.
-_AT_ONCE = 96 << 10
+_AT_ONCE = 1 << 20
 # "Mode name" pairs that are remembered, and the longest of them.
-_REMEMBERED = 1 << 14
+_REMEMBERED = 1 << 15
 _LONGEST_REMEMBERED = 100
 # The longest name of a link that is remembered; no usual file system takes more.
 _LONGEST_LINK = 255
@@ -99,30 +97,37 @@ class _Shape:
     """What trees have in common that differ in ids alone: all modes and names, in their order.
 
     ``trees`` and ``blobs`` have a 1 for each entry that links to one; ``flags`` those of each
-    entry, or nothing where no entry has any; ``special`` numbers the entries that have. ``plain``:
-    nothing is odd, ids aside. ``key`` has the modes and names, with NULs between.
+    entry, or nothing where no entry has any; ``special`` numbers the entries that have. ``odd`` is
+    what is odd, ids aside. ``key`` has the modes and names, with NULs between.
     """
 
-    __slots__ = ("_ends", "_key", "_places", "blobs", "flags", "plain", "special", "trees", "width")
+    __slots__ = ("_ends", "_key", "_places", "blobs", "flags", "odd", "special", "trees", "width")
 
-    def __init__(self, key: bytes, rows: Sequence[Row], width: int) -> None:
+    def __init__(self, key: bytes, rows: Sequence[Row], width: int, limits: Limits) -> None:
         sorts, folds, to_tree, to_blob, flags = zip(*rows)  # noqa: B905 - of one length
         self.width = width
         self.trees, self.blobs = bytes(to_tree), bytes(to_blob)
         # Folds that are all different rule out duplicates and collisions alike.
-        self.plain = all(map(lt, sorts, sorts[1:])) and len(set(folds)) == len(folds)
+        plain = all(map(lt, sorts, sorts[1:])) and len(set(folds)) == len(folds)
         lowered = key.lower()
         if b" head" in lowered and (b" objects" in lowered or b" commondir" in lowered):
-            self.plain = False  # perhaps a bare repository
+            plain = False  # perhaps a bare repository
         self.flags = b""
         self.special: list[int] = []
         if any(flags):
-            self.plain = self.plain and not any(flag & _ODD for flag in flags)
+            plain = plain and not any(flag & (_ODD | GITLINK) for flag in flags)
             self.flags = bytes(flag & ~_ODD for flag in flags)
             self.special = [number for number, flag in enumerate(self.flags) if flag]
         self._key = key
+        self.odd: list[Template] = [] if plain else treecheck.templates(self.heads(), limits)
         self._ends: array[int] | None = None
         self._places = array("I")
+
+    def heads(self) -> Iterator[tuple[bytes, bytes]]:
+        """Mode and name of each entry."""
+        for head in self._key.split(b"\0"):
+            mode, _, name = head.partition(b" ")
+            yield mode, name
 
     @property
     def ends(self) -> array[int]:
@@ -176,20 +181,11 @@ class TreeReader:
         # Most trees are a version of one that was read before.
         key = b"\0".join(heads)
         shape = self._shapes.get(key) or self._judge_shape(key, heads)
-        plain = shape.plain and not (self._null in data and self._null in oids)
-        if plain and not shape.special:
-            special: list[tuple[int, bytes]] = []
-            oddities: list[Oddity] = []
-        else:
-            special = [(shape.flags[number], oids[number]) for number in shape.special]
-            if plain:
-                oddities = [
-                    treecheck.gitlink(heads[number].partition(b" ")[2], oids[number])
-                    for number in shape.special
-                    if shape.flags[number] & GITLINK
-                ]
-            else:
-                oddities = treecheck.oddities(data, self.width, self._limits)
+        special = [(shape.flags[number], oids[number]) for number in shape.special]
+        oddities = treecheck.filled(shape.odd, oids)
+        if self._null in data and self._null in oids:
+            names = (name for _mode, name in shape.heads())
+            oddities += treecheck.null_ids(zip(names, oids, strict=True))
         trees = b"".join(compress(oids, shape.trees))
         blobs = b"".join(compress(oids, shape.blobs))
         return TreeLinks(trees, blobs, count, special, oddities, shape)
@@ -201,7 +197,7 @@ class TreeReader:
         """
         packed = {TREE: bytearray(), BLOB: bytearray(), 0: bytearray()}
         special: list[tuple[int, bytes]] = []
-        match_entry = _ENTRY[self.width].match
+        match_entry = treecheck.ENTRY[self.width].match
         count = pos = 0
         while pos < len(data):
             match = match_entry(data, pos)
@@ -232,11 +228,14 @@ class TreeReader:
     def _judge_shape(self, key: bytes, heads: list[bytes]) -> _Shape:
         known = self._rows.get
         rows = [known(head) or self._judge(head) for head in heads]
-        shape = _Shape(key, rows, self.width)
-        self._room -= len(key) + len(heads) * 12 + 500
+        shape = _Shape(key, rows, self.width, self._limits)
+        size = len(key) + len(heads) * 20 + len(shape.odd) * 500 + 500
+        if size > _SHAPE_BYTES >> 1:
+            return shape
+        self._room -= size
         if self._room < 0:
             self._shapes.clear()
-            self._room = _SHAPE_BYTES
+            self._room = _SHAPE_BYTES - size
         self._shapes[key] = shape
         return shape
 
@@ -332,7 +331,7 @@ def patched_links(
 
 def entries(data: bytes | bytearray, width: int) -> Iterator[tuple[bytes, bytes, bytes]]:
     """The entries of a well-formed tree, as (mode, name, raw id)."""
-    for match in _ENTRY[width].finditer(data):
+    for match in treecheck.ENTRY[width].finditer(data):
         mode, name, oid = match.groups()
         yield mode, name, oid
 

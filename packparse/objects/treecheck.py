@@ -14,14 +14,25 @@ from packparse.oddity import Oddity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from packparse.limits import Limits
 
-    # Mode as git reads it, name, raw id.
-    _Entry = tuple[int, bytes, bytes]
+    # Mode as git reads it, name.
+    _Entry = tuple[int, bytes]
+    # What is odd about the modes and names of a tree, and the numbers of the entries whose ids
+    # belong to the detail.
+    Template = tuple[Oddity, tuple[int, ...]]
 
-__all__ = ["STANDARD_MODES", "entry_oddities", "oddities"]
+__all__ = [
+    "ENTRY",
+    "STANDARD_MODES",
+    "entry_oddities",
+    "filled",
+    "null_ids",
+    "oddities",
+    "templates",
+]
 
 # Codes of names behind which the content matters as much as the name.
 _BY_CONTENT = frozenset(
@@ -49,10 +60,12 @@ STANDARD_MODES = frozenset((0o100644, 0o100755, modes.LINK, modes.FOLDER, modes.
 _TYPES = frozenset((0o100000, modes.LINK, modes.FOLDER, modes.SUBMODULE))
 # Leading zeros aside; more would not fit into the 16 bits that git keeps.
 _MOST_DIGITS = 6
-# Of a name that is too long.
+# Of a name, or a mode, that is too long.
 _SHOWN = 256
+_SHOWN_DIGITS = 24
 
-_ENTRY = {
+# One entry of a well-formed tree, by the width of its raw id: mode, name, id.
+ENTRY = {
     width: late.pattern(rb"([0-7]++) ([^\0]++)\0(.{%d})" % width, re.DOTALL) for width in (20, 32)
 }
 
@@ -63,24 +76,38 @@ def oddities(data: bytes | bytearray, width: int, limits: Limits) -> list[Oddity
     Details begin with the name of an entry, up to a NUL. Where the content behind the name decides
     how much harm it does, the ids follow: another content is another oddity.
     """
-    found: list[Oddity] = []
+    oids: list[bytes] = []
+
+    def heads() -> Iterator[tuple[bytes, bytes]]:
+        for match in ENTRY[width].finditer(data):
+            digits, name, oid = match.groups()
+            oids.append(oid)
+            yield digits, name
+
+    waiting = templates(heads(), limits)
+    waiting.reverse()
+    # A tree may have a hundred thousand: each template is let go once it is filled.
+    found = [_with_ids(*waiting.pop(), oids) for _ in range(len(waiting))]
+    if bytes(width) in oids:
+        found += null_ids((match[2], match[3]) for match in ENTRY[width].finditer(data))
+    return found
+
+
+def templates(heads: Iterable[tuple[bytes, bytes]], limits: Limits) -> list[Template]:
+    """What is odd about the modes, as octal digits, and names of a tree, in their order."""
+    found: list[Template] = []
     listed: list[_Entry] = []
-    null = bytes(width)
-    for match in _ENTRY[width].finditer(data):
-        digits, name, oid = match.groups()
+    for number, (digits, name) in enumerate(heads):
         mode = int(digits, 8) & 0xFFFF
         found += (
-            _with_ids(oddity, oid)
+            (oddity, (number,))
             if oddity.code in _BY_CONTENT or mode & modes.TYPE in _BY_KIND
-            else oddity
+            else (oddity, ())
             for oddity in entry_oddities(digits, name, limits)
         )
         if mode & modes.TYPE == modes.SUBMODULE:
-            found.append(gitlink(name, oid))
-        if oid == null:
-            message = f"the id of {shorten(name)} is zeros"
-            found.append(Oddity(checks.NULL_SHA1, name, message))
-        listed.append((mode, name, oid))
+            found.append((Oddity(pathcodes.GITLINK, name, ""), (number,)))
+        listed.append((mode, name))
     found += _order(listed)
     found += _duplicates(listed)
     found += _collisions(listed)
@@ -88,17 +115,29 @@ def oddities(data: bytes | bytearray, width: int, limits: Limits) -> list[Oddity
     return found
 
 
-def gitlink(name: bytes, oid: bytes) -> Oddity:
-    """That an entry is a submodule, at a commit of which ``oid`` is the raw id."""
-    at = oid.hex()
-    message = f"submodule {shorten(name)} at commit {at}"
-    return Oddity(pathcodes.GITLINK, b"%b\0%b" % (name, at.encode()), message)
+def filled(found: Iterable[Template], oids: Sequence[bytes]) -> list[Oddity]:
+    """What is odd about a tree with these ids, given what is odd about its modes and names."""
+    return [_with_ids(oddity, numbers, oids) for oddity, numbers in found]
 
 
-def _with_ids(oddity: Oddity, *oids: bytes) -> Oddity:
-    return oddity._replace(
-        detail=b"\0".join((oddity.detail, *(oid.hex().encode() for oid in oids)))
-    )
+def null_ids(entries: Iterable[tuple[bytes, bytes]]) -> list[Oddity]:
+    """An oddity for each entry, as (name, raw id), whose id is zeros."""
+    return [
+        Oddity(checks.NULL_SHA1, name, f"the id of {shorten(name)} is zeros")
+        for name, oid in entries
+        if not any(oid)
+    ]
+
+
+def _with_ids(oddity: Oddity, numbers: tuple[int, ...], oids: Sequence[bytes]) -> Oddity:
+    if not numbers:
+        return oddity
+    code, detail, message, limit = oddity
+    names = [oids[number].hex() for number in numbers]
+    if code is pathcodes.GITLINK:
+        message = f"submodule {shorten(detail)} at commit {names[0]}"
+    detail = b"\0".join((detail, *map(str.encode, names)))
+    return Oddity(code, detail, message, limit)
 
 
 def entry_oddities(digits: bytes, name: bytes, limits: Limits) -> list[Oddity]:
@@ -113,64 +152,73 @@ def entry_oddities(digits: bytes, name: bytes, limits: Limits) -> list[Oddity]:
             found.append(Oddity(pathcodes.LARGE_PATHNAME, name[:_SHOWN], message))
     else:
         found = paths.name_oddities(name, mode & 0xFFFF)
+    # Another mode of the same name is another oddity.
+    with_mode = b"%b\0%b" % (name, digits[-_SHOWN_DIGITS:])
     if digits[:1] == b"0":
         message = f"mode {shorten(digits)} of {shorten(name)} begins with a zero"
-        found.append(Oddity(checks.ZERO_PADDED_FILEMODE, name, message))
+        found.append(Oddity(checks.ZERO_PADDED_FILEMODE, with_mode, message))
     if mode & 0xFFFF not in STANDARD_MODES:
         message = f"mode {shorten(digits)} of {shorten(name)} is not one that git writes"
-        found.append(Oddity(checks.BAD_FILEMODE, name, message))
+        found.append(Oddity(checks.BAD_FILEMODE, with_mode, message))
     if len(digits.lstrip(b"0")) > _MOST_DIGITS or mode & modes.TYPE not in _TYPES:
         message = f"mode {shorten(digits)} of {shorten(name)} is of no kind that git has"
-        found.append(Oddity(checks.UNKNOWN_FILEMODE, name, message))
+        found.append(Oddity(checks.UNKNOWN_FILEMODE, with_mode, message))
     return found
 
 
-def _order(listed: list[_Entry]) -> Iterator[Oddity]:
+def _order(listed: list[_Entry]) -> Iterator[Template]:
     before = None
-    for mode, name, _oid in listed:
+    for mode, name in listed:
         key = name + b"/" if mode & modes.TYPE == modes.FOLDER else name
         # Two entries of one name are duplicates, and no matter of order.
         if before is not None and key < before[0] and name != before[1]:
             message = f"{shorten(name)} comes after {shorten(before[1])}"
-            yield Oddity(checks.TREE_NOT_SORTED, name, message)
+            yield Oddity(checks.TREE_NOT_SORTED, name, message), ()
             return
         before = key, name
 
 
-def _duplicates(listed: list[_Entry]) -> Iterator[Oddity]:
-    first: dict[bytes, _Entry] = {}
-    for entry in listed:
-        mode, name, oid = entry
-        known = first.setdefault(name, entry)
-        if known is not entry:
+def _duplicates(listed: list[_Entry]) -> Iterator[Template]:
+    first: dict[bytes, int] = {}
+    for number, (mode, name) in enumerate(listed):
+        known = first.setdefault(name, number)
+        if known != number:
             message = f"{shorten(name)} comes twice"
-            detail = b"%b\0%o\0%o" % (name, known[0], mode)
-            yield _with_ids(Oddity(checks.DUPLICATE_ENTRIES, detail, message), known[2], oid)
+            detail = b"%b\0%o\0%o" % (name, listed[known][0], mode)
+            yield Oddity(checks.DUPLICATE_ENTRIES, detail, message), (known, number)
 
 
-def _collisions(listed: list[_Entry]) -> Iterator[Oddity]:
-    found = paths.collisions([(mode, name) for mode, name, _oid in listed])
+def _collisions(listed: list[_Entry]) -> Iterator[Template]:
+    found = paths.collisions(listed)
     if not found:
         return
     # Of files only the names collide; what else collides leads to other content.
-    ids = {name: oid for mode, name, oid in listed if mode & modes.TYPE != modes.FILE}
+    numbers = {
+        name: number
+        for number, (mode, name) in enumerate(listed)
+        if mode & modes.TYPE != modes.FILE
+    }
     for oddity in found:
-        names = oddity.detail.split(b"\0") if oddity.detail[:1] != b"\0" else list(ids)
-        yield _with_ids(oddity, *(ids[name] for name in names if name in ids))
+        names = oddity.detail.split(b"\0") if oddity.detail[:1] != b"\0" else list(numbers)
+        yield oddity, tuple(numbers[name] for name in names if name in numbers)
 
 
 # What makes git take a folder for a repository, HEAD beside it; what a program sees decides.
 _PARTS = frozenset((b"objects", b"refs"))
 
 
-def _repository(listed: list[_Entry]) -> Iterator[Oddity]:
+def _repository(listed: list[_Entry]) -> Iterator[Template]:
     """A bare repository among the files: git takes it for one when it is entered.
 
     Source: is_git_directory in git's setup.c. Objects and refs need not be folders for it, and both
     may lie where a file commondir says.
     """
-    ids = {paths.fold(name): oid for _mode, name, oid in listed if len(name) <= _LONGEST_PART}
-    if b"head" in ids and (b"commondir" in ids or ids.keys() >= _PARTS):
+    folds = {
+        paths.fold(name): number
+        for number, (_mode, name) in enumerate(listed)
+        if len(name) <= _LONGEST_PART
+    }
+    if b"head" in folds and (b"commondir" in folds or folds.keys() >= _PARTS):
         message = "HEAD, and objects and refs or commondir, stand together as in a bare repository"
         oddity = Oddity(pathcodes.EMBEDDED_REPOSITORY, b"HEAD", message)
-        yield _with_ids(oddity, *(ids[n] for n in _DECIDING if n in ids))
+        yield oddity, tuple(folds[name] for name in _DECIDING if name in folds)

@@ -10,10 +10,11 @@ import pytest
 from packparse import codes
 from packparse.delta import rebuild
 from packparse.limits import Limits
+from packparse.options import Options
 from packparse.reader import EntryReader
 from packparse.report import Report
 from packparse.scan import verify_path
-from packparse.verify import Options, Verifier, verify_bytes
+from packparse.verify import Verifier, verify_bytes
 from tests.support import packs
 from tests.support.packs import PackBuilder, copy, delta, insert
 

@@ -13,8 +13,9 @@ from packparse.checks import CATALOG
 from packparse.codes import ERROR, LIMIT
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options, Verifier
+from packparse.verify import Verifier
 from tests.support.gitrepo import git, git_version
 from tests.support.packs import oid_length
 

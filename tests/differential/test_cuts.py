@@ -9,7 +9,7 @@ import pytest
 from packparse.codes import LIMIT, RULES
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
-from packparse.verify import Options
+from packparse.options import Options
 from tests.differential.hostile import ACCEPTED, COSTLY, REFUSED
 from tests.differential.hostile_container import Writer
 from tests.support import packs

@@ -13,7 +13,7 @@ import pytest
 from packparse.codes import RULES
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
-from packparse.verify import Options
+from packparse.options import Options
 from tests.differential.compare import ours
 from tests.support import gitrepo, packs
 from tests.support.gitrepo import EPOCH, git

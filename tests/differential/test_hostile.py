@@ -10,7 +10,7 @@ from packparse.checks import CATALOG
 from packparse.codes import IGNORE, LIMIT, RULES, WARNING
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
-from packparse.verify import Options
+from packparse.options import Options
 from tests.differential.compare import UNREADABLE, Theirs, is_known_to, ours, theirs
 from tests.differential.hostile import ACCEPTED, BY_ID, COSTLY, REFUSED, WARNED
 from tests.differential.hostile_grammar import special

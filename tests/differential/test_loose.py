@@ -16,8 +16,8 @@ from packparse.folder import verify_folder
 from packparse.limits import Limits
 from packparse.loose import LooseVerifier
 from packparse.objectformat import FORMATS, SHA1, SHA256
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options
 from tests.support import packs
 from tests.support.gitrepo import git, init, make_history, pack_revs
 from tests.support.loose import Loose, history, loose, write

@@ -15,9 +15,10 @@ import pytest
 
 from packparse import checks
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.candidates import errors, inherited, refusals
 from tests.support.gitrepo import git, init

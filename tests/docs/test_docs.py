@@ -18,6 +18,7 @@ from packparse.formats import sarif
 from packparse.formats.json import as_object
 from packparse.limits import SPECS, Limits
 from packparse.objectformat import SHA1, SHA256
+from packparse.options import Options
 from packparse.report import Report
 from packparse.table import EntryTable
 from packparse.verify import verify_bytes
@@ -421,7 +422,7 @@ def test_the_example_is_what_the_command_prints(reports: list[dict[str, object]]
 
 
 def test_sarif_has_what_is_said_of_it() -> None:
-    options = packparse.verify.Options(limits=Limits("candidate", {"parents": 0}))
+    options = Options(limits=Limits("candidate", {"parents": 0}))
     report = verify_bytes(example_bundle(), options, name="example.bundle")
     printed = sarif.render(report, "1.0.0")
     (run,) = json.loads(printed)["runs"]

@@ -14,9 +14,10 @@ from packparse.codes import Code
 from packparse.errors import MisuseError, PackError
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS, SHA1
+from packparse.options import Options
 from packparse.reader import EntryReader
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.bundles import bundle, honest_bundle
 from tests.support.families import TEXT, Family, label, line, tangled
@@ -449,17 +450,17 @@ DAMAGED: dict[str, tuple[bytes, Code, str]] = {
     "a pack of the other format": (
         packs.small_honest_pack("sha256"),
         codes.CORRUPT_BASE_OBJECT,
-        "at offset",
+        "(it was read as sha1)",
     ),
     "a bundle of the other format": (
         honest_bundle("sha256"),
         codes.CORRUPT_BASE_OBJECT,
-        "objectFormatMismatch at offset 0: the bundle is sha256, not sha1",
+        "objectFormatMismatch at offset 0: the bundle is sha256, sha1 was asked for",
     ),
     "a bundle without a pack": (
         bundle(b"", []),
         codes.CORRUPT_BASE_OBJECT,
-        "truncated at offset",
+        "bundleMissingPack at offset",
     ),
     "a bundle that ends in its header": (
         honest_bundle()[:30],

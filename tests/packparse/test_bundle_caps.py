@@ -10,7 +10,7 @@ from packparse.bundle import BundleHeader
 from packparse.errors import MisuseError, PackError
 from packparse.findings import Findings
 from packparse.limits import SPECS, Limits
-from packparse.verify import Options
+from packparse.options import Options
 from tests.support import packs
 from tests.support.headers import MAKERS, SIGNATURE, V2, V3, Maker, errors, fed, judge
 

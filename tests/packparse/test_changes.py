@@ -8,8 +8,9 @@ import pytest
 
 from packparse import checks
 from packparse.changes import KEPT, Changes
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.bundles import Text, bundle
 from tests.support.candidates import (
@@ -210,6 +211,39 @@ def test_a_merge_is_compared_with_all_bases() -> None:
     assert of(made.verify()).executables == [(b"new", b"")]
 
 
+ONE_SIDE: dict[str, tuple[Folder, Folder, Folder, int]] = {
+    "a file": ({b"a": b"1", b"old": b"o"}, {b"a": b"1"}, {b"a": b"1"}, 0),
+    "a folder": ({b"a": b"1", b"d": {b"old": b"o"}}, {b"a": b"1"}, {b"a": b"1"}, 0),
+    "a file in a folder": (
+        {b"d": {b"a": b"1", b"e": {b"old": b"o"}}}, {b"d": {b"a": b"1"}}, {b"d": {b"a": b"1"}}, 0,
+    ),
+    "a file of a folder that the other has not": (
+        {b"a": b"1", b"d": {b"b": b"2", b"old": b"o"}}, {b"a": b"1"},
+        {b"a": b"1", b"d": {b"b": b"2"}}, 0,
+    ),
+    "a file where a folder is now": (
+        {b"a": b"1", b"d": b"o"}, {b"a": b"1"}, {b"a": b"1", b"d": {b"b": b"2"}}, 1,
+    ),
+    "a file that both have": (
+        {b"a": b"1", b"old": b"o"}, {b"a": b"2", b"old": b"o"}, {b"a": b"1"}, 1,
+    ),
+    "a folder that both have": (
+        {b"d": {b"x": b"1"}, b"a": b"1"}, {b"d": {b"x": b"2"}, b"a": b"1"}, {b"a": b"1"}, 1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE_SIDE)
+def test_what_one_base_does_not_have_either_is_not_deleted(name: str) -> None:
+    one, two, after_both, files = ONE_SIDE[name]
+    host, new = Store(), Store()
+    bases = host.commit(one), host.commit(two, message=b"2\n")
+    tip = new.commit(after_both, *bases)
+    for order in (bases, bases[::-1]):
+        made = Candidate(host, new, order, {TIP: tip}, host.seed(*bases))
+        assert of(made.verify()).files == files
+
+
 def test_without_the_trees_of_the_base_all_that_came_is_listed() -> None:
     report = on_top(BASE, after(one=program(b"1\n"))).verify(read=False)
     changes = of(report)
@@ -234,7 +268,7 @@ def test_the_prerequisites_of_a_bundle_are_bases_where_objects_can_be_read() -> 
 # --- the lists themselves -------------------------------------------------------------------------
 
 
-def test_of_each_list_the_first_hundred_are_kept_and_all_are_counted() -> None:
+def test_of_each_list_the_first_thousand_are_kept_and_all_are_counted() -> None:
     changes = Changes()
     for name in Changes.LISTS:
         for number in range(KEPT + 50):

@@ -16,9 +16,9 @@ import pytest
 
 from packparse import checks, cli, codes, limits, scan
 from packparse.cli import main
+from packparse.options import Options
 from packparse.progress import Progress
 from packparse.report import Report
-from packparse.verify import Options
 from tests.support import packs
 from tests.support.bundles import honest_bundle
 from tests.support.commands import FILES, ROOT, child, run, write_files

@@ -287,3 +287,23 @@ def test_the_program_verifies_what_comes_on_standard_input(folder: Path, klass: 
     reports = [json.loads(line) for line in out.splitlines()]
     assert [r["input"]["name"] for r in reports] == ["0", "-"]
     assert [r["class"] for r in reports] == [0, klass]
+
+
+@pytest.mark.usefixtures("ranged")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--known", "known", "--known", "known"), "--known: give one list"),
+        (
+            ("--known", "known", "--base", OTHER),
+            f"--known known: the list does not hold the base {OTHER}",
+        ),
+    ],
+    ids=["two lists", "another base"],
+)
+def test_a_list_that_does_not_go_with_the_base_is_misused(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    status, out, err = run(capsys, "verify", *arguments, "range")
+    assert (status, out) == (2, "")
+    assert said in err

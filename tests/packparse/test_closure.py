@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from packparse import checks
+from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
 from packparse.table import IdIndex
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.bundles import Text, bundle
 from tests.support.candidates import TIP, Candidate, Folder, Store, errors, on_top

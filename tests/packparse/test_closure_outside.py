@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from packparse.entry import COMMIT
-from packparse.verify import Options, verify_bytes
+from packparse.options import Options
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.candidates import TIP, Candidate, Folder, Store, errors, on_top, program
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from packparse import checks, pathcodes
+from packparse import checks, compare, inspection, pathcodes
 from packparse.codes import Code
 from packparse.report import Report
 from tests.support import packs
@@ -299,6 +299,41 @@ def test_an_oddity_in_a_hundred_and_fifty_commits_is_inherited_in_all() -> None:
     assert report.accepted
     assert report.findings.count(checks.ZERO_PADDED_FILEMODE) == 150
     assert len(inherited(report)) == 100
+
+
+@pytest.mark.parametrize("spare", [10 << 20, 20_000])
+def test_more_errors_than_are_kept_are_not_all_told_inherited(
+    monkeypatch: pytest.MonkeyPatch, spare: int
+) -> None:
+    monkeypatch.setattr(inspection, "_SPARE", spare)
+    host, new = Store(), Store()
+    folder = host.tree({b"f": b"f"})
+    start = tip = host.commit(host.raw_tree((b"040000", b"d", folder)))
+    for number in range(150):
+        root = new.raw_tree(
+            (b"040000", b"d", folder), (b"100644", b"x", new.put("blob", b"%d" % number))
+        )
+        tip = new.commit(root, tip)
+    report = Candidate(host, new, (start,), {TIP: tip}, host.seed(start)).verify()
+    kept = spare > 20_000
+    assert report.accepted is kept
+    assert report.findings.count(checks.BASE_NOT_COMPARED) == (not kept)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_what_bases_have_is_read_again_where_little_of_it_is_kept(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(compare, "_REMEMBERED", most)
+    before: Folder = {b"%d" % n: {b"l": link(b"/%d" % n), b"-": b"x"} for n in range(5)}
+    after: Folder = {
+        b"%d" % n: {b"l": link(b"/%d" % n), b"-": b"y", b"m": link(b"/m")} for n in range(5)
+    }
+    report = on_top(before, after).verify()
+    assert refusals(report) == [("symlinkAbsolute", b"4/m")]
+    assert sorted(path or b"" for code, path in inherited(report) if code == "symlinkAbsolute") == [
+        b"%d/l" % n for n in range(5)
+    ]
 
 
 def test_one_new_oddity_among_many_that_are_inherited_is_shown() -> None:

@@ -13,8 +13,9 @@ from packparse.errors import MisuseError
 from packparse.findings import Findings
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import bundles, packs
 from tests.support.bundles import Text
 from tests.support.packs import Handle, PackBuilder, commit_bytes, tag_bytes, tree_bytes

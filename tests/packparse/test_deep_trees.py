@@ -6,8 +6,9 @@ import pytest
 
 from packparse.graph import LinkColumn
 from packparse.limits import Limits
+from packparse.options import Options
 from packparse.pack import Pack
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 
 SUBMODULE = (b"160000", b"module", b"\1" * 20)

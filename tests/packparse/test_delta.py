@@ -15,8 +15,9 @@ from packparse import checks, codes
 from packparse.codes import Code
 from packparse.delta import SHORTEST, read_sizes, rebuild, rebuild_exactly
 from packparse.errors import PackError
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.packs import PackBuilder, copy, delta, delta_varint, insert
 

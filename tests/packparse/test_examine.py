@@ -12,9 +12,10 @@ from packparse import checks, codes, pathcodes
 from packparse.codes import Code
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.packs import (
     Handle,

@@ -20,9 +20,9 @@ from packparse.cli import main
 from packparse.folder import verify_folder
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS, SHA256, ObjectFormat
+from packparse.options import Options
 from packparse.report import Report
 from packparse.scan import verify_path
-from packparse.verify import Options
 from tests.support import packs
 from tests.support.files import one_error, open_descriptors, source
 from tests.support.loose import Loose, history, loose, of, write
@@ -347,6 +347,16 @@ def test_a_hard_linked_object_is_verified_all_the_same(honest: Path) -> None:
     assert (report.counts["objects"], names(report)) == (10, ["unexpectedFile"])
     (honest.parent / "second name").write_bytes(b"written by its other name")
     assert names(verify_folder(str(honest))) == ["badDeflate", "unexpectedFile"]
+
+
+@pytest.mark.parametrize("name", [".git", "objects", "HEAD"])
+def test_who_gives_a_repository_is_told_which_of_its_folders_is_meant(
+    honest: Path, name: str
+) -> None:
+    (honest / name).mkdir()
+    report = verify_folder(str(honest))
+    assert names(report) == ["unexpectedFile"]
+    assert messages(report)[0].endswith("; of a repository give the folder .git/objects")
 
 
 def test_everything_unexpected_is_found(tmp_path: Path) -> None:

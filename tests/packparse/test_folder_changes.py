@@ -15,8 +15,8 @@ from packparse import codes, folder
 from packparse.folder import verify_folder
 from packparse.limits import Limits
 from packparse.loose import LooseVerifier
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options
 from tests.support import packs
 from tests.support.files import one_error, open_descriptors
 from tests.support.loose import Loose, history, loose, of, whole, write

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from packparse.objects import gitmodules
 from packparse.objects.gitmodules import read
 from packparse.oddity import Oddity
 from tests.support.submodules import details, named, of
@@ -43,6 +44,29 @@ def test_a_fault_is_told_once_for_a_submodule_key_and_value() -> None:
     assert found.count(("gitmodulesName", b"../a")) == 1
 
 
+def test_git_does_not_read_a_file_of_more_than_512_mib(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = of(update=b"!x")
+    assert gitmodules._LARGEST == 512 << 20  # noqa: SLF001 - the bound itself
+    monkeypatch.setattr(gitmodules, "_LARGEST", len(content))
+    assert details(content) == [("gitmodulesUpdate", b"x.update")]
+    assert details(content + b"#") == [("gitmodulesLarge", b"")]
+
+
+@pytest.mark.parametrize("count", [1_000, 1_001, 1_500])
+def test_past_a_thousand_faults_of_a_kind_one_stands_for_the_others(count: int) -> None:
+    content = b"".join(of(b"%d" % n, path=b"%d" % n, update=b"!x") for n in range(count))
+    found = read(content).oddities
+    assert {oddity.code.name for oddity in found} == {"gitmodulesUpdate"}
+    assert len({oddity.detail for oddity in found}) == len(found) == min(count, 1_001)
+    assert ("more of these" in found[-1].message) is (count > 1_000)
+
+
+def test_faults_that_are_not_told_are_those_of_another_file_only_where_all_is_the_same() -> None:
+    content = b"".join(of(b"%d" % n, path=b"%d" % n, update=b"!x") for n in range(1_001))
+    other = content.replace(b"!x", b"!y")
+    assert details(content)[-1] == details(content + b"")[-1] != details(other)[-1]
+
+
 def test_a_long_value_stands_in_the_detail_with_its_hash() -> None:
     values = [b"-" + b"x" * 5_000 + end for end in (b"y", b"z")]
     shown = {read(of(url=value)).oddities[0].detail for value in values}
@@ -66,9 +90,13 @@ MESSAGES = {
         named(b"a", b"a/b"),
         "submodule a/b: the name is, or lies inside, that of submodule a",
     ),
+    "a name that is not shown": (
+        of(b"\x1b"),
+        'submodule "\\033": the name has a control or invisible character (U+001B)',
+    ),
     "bytes that are not shown": (
-        of(b"\x1b", path=b"\xe2\x80\xae/.."),
-        'submodule "\\033": path "\\342\\200\\256/.." climbs',
+        of(path=b"\xe2\x80\xae/.."),
+        'submodule x: path "\\342\\200\\256/.." has a control or invisible character (U+202E)',
     ),
 }
 

@@ -9,9 +9,10 @@ import pytest
 from packparse import checks, pathcodes
 from packparse.codes import ENVIRONMENT, ERROR, IGNORE
 from packparse.limits import Limits
+from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.bundles import Text, bundle
 from tests.support.candidates import (

@@ -13,7 +13,7 @@ from packparse.entry import BLOB, COMMIT, KIND_NUMBERS, TAG, TREE
 from packparse.errors import MisuseError
 from packparse.knownlist import KnownList
 from packparse.objectformat import FORMATS, SHA1, SHA256, ObjectFormat
-from packparse.verify import Options
+from packparse.options import Options
 from tests.support.gitrepo import git, init, make_history
 
 A, B, C = (bytes([number]) * 20 for number in (0xAA, 0xBB, 0xCC))

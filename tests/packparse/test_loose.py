@@ -17,9 +17,10 @@ from packparse.limits import SPECS, Limits
 from packparse.loose import LooseReader, LooseVerifier
 from packparse.objectformat import FORMATS, SHA1, SHA256, ObjectFormat
 from packparse.objects import lfs
+from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.packparse.test_loose_stream import STREAMS
 from tests.support import packs
 from tests.support.loose import Loose, history, loose, of, whole
@@ -455,6 +456,26 @@ def test_a_change_is_class_6_in_the_report() -> None:
 
     report = Changing(of(pack.handles)).verify()
     assert report.klass == codes.ENVIRONMENT
+    assert "inputChanged" in names(report)
+
+
+def test_a_change_is_found_when_nothing_but_the_place_of_a_finding_is_looked_for() -> None:
+    inner = loose("tree", tree_bytes([(b"100644", b".git", history()[0].oid)]))
+    outer = loose("tree", tree_bytes([(b"40000", b"d", inner.oid)]))
+    commit = loose("commit", commit_bytes(outer.oid))
+    store = Store([inner, outer, commit])
+    honest = store.verify(Options(rules="git"))
+    assert {f.path for f in honest.findings.sorted() if f.code.name == "hasDotgit"} == {b"d/.git"}
+    plain = store.read
+
+    def read(oid: bytes, feed: Callable[[bytes], None]) -> None:
+        if oid in store.reads:
+            raise PackError(codes.INPUT_CHANGED, "the file has changed")
+        plain(oid, feed)
+
+    store.reads.clear()
+    store.read = read  # type: ignore[method-assign]
+    report = store.verify(Options(rules="git"))
     assert "inputChanged" in names(report)
 
 

@@ -140,7 +140,7 @@ def test_a_size_is_asked_for_where_somebody_knows_it_and_else_read() -> None:
         return (BLOB, b"content\n") if oid == OID else None
 
     asked = outside(read_base=reader, base_size={OID: 8}.get)
-    assert (asked.size(OID), asked.size(COMMIT_ID), read) == (8, 0, [])
+    assert (asked.size(OID), asked.size(COMMIT_ID), read) == (8, None, [])
     assert (outside(read_base=reader).size(OID), read) == (8, [OID])
-    assert outside(read_base=reader).size(COMMIT_ID) == 0
-    assert outside().size(OID) == 0
+    assert outside(read_base=reader).size(COMMIT_ID) is None
+    assert outside().size(OID) is None

@@ -8,8 +8,9 @@ from packparse.entry import BLOB, COMMIT, TAG, TREE
 from packparse.errors import PackError
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.pack import Pack
-from packparse.verify import Options, Verifier
+from packparse.verify import Verifier
 from tests.support import packs
 from tests.support.candidates import opened
 from tests.support.packs import PackBuilder

@@ -13,10 +13,11 @@ from packparse.graph import LinkTable
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
 from packparse.objects.tree import TreeReader
+from packparse.options import Options
 from packparse.reader import ObjectReader
 from packparse.report import Report
 from packparse.table import EntryTable
-from packparse.verify import Options, Verifier, verify_bytes
+from packparse.verify import Verifier, verify_bytes
 from tests.support import packs
 from tests.support.packs import (
     Handle,
@@ -343,11 +344,16 @@ def large_tower(levels: int) -> tuple[bytes, int]:
     return pack.build(), levels * len(folder.data)
 
 
-@pytest.mark.parametrize(("levels", "found"), [(20, True), (100, False)], ids=["low", "high"])
+@pytest.mark.parametrize(
+    ("levels", "room", "found"),
+    [(20, 0, True), (100, 8 * M, True), (100, 0, False)],
+    ids=["low", "high", "high and nothing is kept"],
+)
 def test_the_search_makes_a_bounded_number_of_bytes(
-    monkeypatch: pytest.MonkeyPatch, levels: int, found: bool
+    monkeypatch: pytest.MonkeyPatch, levels: int, room: int, found: bool
 ) -> None:
     built, whole = large_tower(levels)
+    monkeypatch.setattr(ObjectReader.__init__, "__kwdefaults__", {"room": room})
     made: list[int] = []
     plain_fill = places.Places.fill
 

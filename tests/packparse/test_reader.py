@@ -12,10 +12,11 @@ from packparse import codes
 from packparse.errors import PackError
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.reader import EntryReader, ObjectReader
 from packparse.stream import PackStream
 from packparse.table import EntryTable
-from packparse.verify import Options, Verifier
+from packparse.verify import Verifier
 from tests.support import packs
 from tests.support.packs import PackBuilder, delta, insert
 
@@ -295,14 +296,41 @@ def test_a_file_that_changed_gives_a_refusal_and_nothing_else(given: bytes) -> N
 def test_the_bytes_that_are_made_are_counted() -> None:
     example = packs.chain(3)
     size = len(example.handles[0].data)
-    objects = ObjectReader(resolved(example.pack), reading(example.pack), lambda _: None)
+    table = resolved(example.pack)
+    objects = ObjectReader(table, reading(example.pack), lambda _: None)
+    step = len(EntryReader(table, reading(example.pack)).read(3))
     made = []
-    for number in (0, 3, 1):
+    for number in (0, 0, 2, 3, 1):
         before = objects.work
         objects.read(number)
-        made.append((objects.work - before) // size)
-    # The base counts as well, and nothing is kept from one look to the next.
-    assert made == [1, 4, 2]
+        made.append(objects.work - before)
+    # The base counts as well, and so do the bytes of a delta, many times over. What stands alone is
+    # read again, what stands on a chain is kept.
+    one = size + 128 * step
+    assert made == [size, size, size + 2 * one, one, 0]
+
+
+def test_of_a_long_chain_little_is_kept() -> None:
+    example = packs.chain(100)
+    size = len(example.handles[0].data)
+    table = resolved(example.pack)
+    objects = ObjectReader(table, reading(example.pack), lambda _: None, room=10 * (size + 200))
+    for number in [*range(101), *range(100, -1, -1)]:
+        assert objects.read(number) == example.handles[number].data
+        assert len(objects._kept) <= 10  # noqa: SLF001 - the bound itself
+
+
+def test_large_objects_are_not_kept() -> None:
+    pack = PackBuilder()
+    blob = pack.add("blob", bytes(2 << 20))
+    change, _ = packs.edit(blob.data, 5, 1, b"x")
+    pack.add_ofs(blob, change)
+    built = pack.build()
+    objects = ObjectReader(resolved(built), reading(built), lambda _: None)
+    for _ in range(3):
+        before = objects.work
+        objects.read(1)
+        assert objects.work - before > 4 << 20
 
 
 def test_an_object_whose_base_is_gone_is_lost_at_its_entry() -> None:

@@ -10,9 +10,10 @@ import pytest
 from packparse import codes
 from packparse.codes import Code
 from packparse.limits import Limits
+from packparse.options import Options
 from packparse.report import Report
 from packparse.resolve import CACHE_BUDGET
-from packparse.verify import Options, Verifier
+from packparse.verify import Verifier
 from tests.support import packs
 from tests.support.families import (
     BUDGETS,

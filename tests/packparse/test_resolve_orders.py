@@ -9,7 +9,7 @@ import pytest
 
 from packparse import checks, codes
 from packparse.objectformat import FORMATS
-from packparse.verify import Options
+from packparse.options import Options
 from tests.support import packs
 from tests.support.families import (
     TEXT,

@@ -8,9 +8,9 @@ import pytest
 
 from packparse import checks, codes
 from packparse.errors import MisuseError
+from packparse.options import Options
 from packparse.report import Report
 from packparse.resolve import CACHE_BUDGET
-from packparse.verify import Options
 from tests.support import packs
 from tests.support.families import (
     BUDGETS,

@@ -13,9 +13,9 @@ import pytest
 from packparse import scan
 from packparse.errors import PackError
 from packparse.limits import Limits
+from packparse.options import Options
 from packparse.progress import Progress
 from packparse.scan import open_base_packs, verify_path
-from packparse.verify import Options
 from tests.support import packs
 from tests.support.bundles import honest_bundle
 from tests.support.files import UNREADABLE, one_error, open_descriptors, source

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from packparse.limits import Limits
+from packparse.options import Options
 from packparse.report import Report
 from packparse.scan import verify_path
-from packparse.verify import Options
 from tests.support import packs
 from tests.support.bundles import honest_bundle
 from tests.support.files import one_error, open_descriptors, source

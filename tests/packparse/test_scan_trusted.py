@@ -13,8 +13,8 @@ from packparse import codes, scan
 from packparse.errors import MisuseError, PackError
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.scan import open_base_packs, read_known, read_policy, verify_path
-from packparse.verify import Options
 from tests.support import packs
 from tests.support.bundles import honest_bundle
 from tests.support.families import Family, label

@@ -9,8 +9,9 @@ import pytest
 
 from packparse import codes
 from packparse.errors import MisuseError
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options, Verifier, verify_bytes
+from packparse.verify import Verifier, verify_bytes
 from tests.support import packs
 from tests.support.bundles import Text, bundle, honest_bundle
 from tests.support.packs import Handle

@@ -11,10 +11,11 @@ from packparse import pathcodes
 from packparse.codes import IGNORE, WARNING
 from packparse.limits import Limits
 from packparse.objects.tree import ATTRIBUTES, LINK, MODULES
+from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
 from packparse.special import SpecialIds, content_oddities
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.candidates import (
     TIP,
@@ -198,6 +199,80 @@ def test_a_known_blob_under_a_special_name_is_read(
         "gitattributesLineLength": pathcodes.SPECIAL_FILE_NOT_READ,
     }[code]
     assert report.findings.count(unread) == 1
+
+
+@pytest.mark.parametrize("new", [False, True], ids=["not given", "given"])
+@pytest.mark.parametrize(
+    ("name", "mode", "code"),
+    [
+        (b".gitmodules", b"100644", "specialFileTooLarge"),
+        (b".gitattributes", b"100644", "specialFileTooLarge"),
+        (b"l", b"120000", "symlinkTooLong"),
+        (b"file", b"100644", None),
+    ],
+)
+def test_what_the_other_side_has_is_not_read_where_its_size_says_enough(
+    name: bytes, mode: bytes, code: str | None, new: bool
+) -> None:
+    host = Store()
+    large = host.put("blob", b"#" * 2_000_000)
+    base = host.commit({b"large": existing(b"100644", large)})
+    made = Store()
+    tip = made.commit({b"d": {name: existing(mode, large)}}, base)
+    given = host.seed(base) - ({large} if new else set())
+    read: list[bytes] = []
+
+    def reader(oid: bytes) -> tuple[int, bytes] | None:
+        read.append(oid)
+        return host.read(oid)
+
+    def sized(oid: bytes) -> int | None:
+        found = host.objects.get(oid)
+        return None if found is None else len(found[1])
+
+    options = Options(
+        tips={TIP: tip}, bases=frozenset([base]), read_base=reader, base_size=sized,
+        known=lambda oid: 0 if oid in given else None,
+    )  # fmt: skip
+    data = Candidate(host, made, (base,), {TIP: tip}, given).pack()[0]
+    found = {code for code, _ in refusals(verify_bytes(data, options))}
+    assert found == {code, "smuggledBase" if new else None} - {None}
+    assert large not in read
+
+
+def test_a_special_file_that_the_other_side_gives_but_once_is_not_read() -> None:
+    host = Store()
+    made = on_top(
+        {b"text": MODULE}, {b"text": MODULE, b".gitmodules": MODULE}, host=host,
+    )  # fmt: skip
+    made.new.objects = {o: x for o, x in made.new.objects.items() if x[0] != "blob"}
+    oid = packs.oid("blob", MODULE)
+    asked: list[bytes] = []
+
+    def reader(wanted: bytes) -> tuple[int, bytes] | None:
+        asked.append(wanted)
+        return None if asked.count(oid) > 2 else host.read(wanted)
+
+    options = Options(tips=made.tips, bases=frozenset(made.bases), read_base=reader)
+    report = verify_bytes(made.pack()[0], options)
+    assert report.findings.count(pathcodes.SPECIAL_FILE_NOT_READ) == 1
+
+
+def test_links_that_go_up_again_are_told_where_nothing_can_be_followed() -> None:
+    # A malformed tag: what follows from whole trees is left out, and no link passes for that.
+    winds: Folder = {b"a": link(b"d/../x"), b"d": link(b"e"), b"e": b"f"}
+    assert refusals(alone(winds)) == []
+    new = Store()
+    tips = {TIP: new.commit(winds)}
+    new.put("tag", b"object zero\n")
+    report = Candidate(Store(), new, (), tips, None).verify()
+    assert sorted(refusals(report)) == [("badObjectSha1", None), ("symlinkEscapes", b"a")]
+
+
+def test_a_link_that_leaves_the_tree_is_not_told_where_nobody_asks_for_it() -> None:
+    silent = Policy(severities={pathcodes.SYMLINK_ESCAPES: IGNORE})
+    folder: Folder = {b"m": link(b"../x"), b"n": link(b"/x")}
+    assert refusals(alone(folder, policy=silent)) == [("symlinkAbsolute", b"n")]
 
 
 @pytest.mark.parametrize("name", [b".gitmodules", b".gitattributes"])

@@ -15,8 +15,8 @@ from packparse import codes, stream
 from packparse.entry import BLOB, OFS_DELTA, REF_DELTA
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.stream import PackStream
-from packparse.verify import Options
 from tests.support import bundles, packs
 from tests.support.feeding import (
     CUTS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from packparse import checks, pathcodes
+from packparse import checks, pathcodes, submodules
 from packparse.codes import ERROR, IGNORE
 from packparse.limits import Limits
 from packparse.policy import Policy
@@ -253,3 +253,34 @@ def test_a_thousand_submodules_are_each_told() -> None:
     assert report.findings.count(pathcodes.GITLINK_WITHOUT_ENTRY) == 1_000
     assert report.findings.count(pathcodes.GITLINK) == 1_000
     assert len(found(report)["gitlinkWithoutEntry"]) == 100
+
+
+@pytest.mark.parametrize(("files", "codes"), [(300, []), (299, ["tooManyFiles"])])
+def test_many_paths_in_many_trees_have_a_limit_without_a_base_too(
+    files: int, codes: list[str]
+) -> None:
+    # 12 trees with 100 paths each: four times the limit may be looked up.
+    paths = modules(*(b"p%d" % n for n in range(100)))
+    new = Store()
+    parents: tuple[bytes, ...] = ()
+    for number in range(12):
+        tree: Folder = {b".gitmodules": paths, b"n": b"%d" % number}
+        parents = (new.commit(tree, *parents),)
+    made = Candidate(Store(), new, (), {TIP: parents[0]}, None)
+    report = made.verify(limits=Limits(changes={"files": files}))
+    assert [f.code.name for f in errors(report)] == codes
+
+
+def test_a_file_is_read_again_where_too_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submodules, "_FILES_KEPT", 1)
+    new = Store()
+    parents: tuple[bytes, ...] = ()
+    for name in (b"a", b"b", b"c", b"a"):
+        parents = (new.commit({b".gitmodules": modules(name), name: submodule()}, *parents),)
+    report = Candidate(Store(), new, (), {TIP: parents[0]}, None).verify()
+    assert found(report) == {}
+
+
+def test_submodules_at_the_greatest_depth_are_found() -> None:
+    report = alone({b"m": submodule()}, limits=Limits(changes={"tree_depth": 1}))
+    assert found(report) == {"gitlinkWithoutEntry": [b"m"]}

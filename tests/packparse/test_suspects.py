@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packparse import checks, pathcodes
+from packparse import checks, pathcodes, suspects
 from packparse.codes import ERROR, NOTE, WARNING, Code
 from packparse.findings import Finding, Findings
 from packparse.suspects import Suspects
@@ -75,6 +75,18 @@ def test_of_two_findings_on_one_object_each_is_judged() -> None:
     made.suspects.settle(made.findings)
     assert (old.inherited, new.inherited) == (True, False)
     assert made.findings.classes() == {new.code.klass}
+
+
+def test_of_more_findings_than_are_kept_none_is_inherited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(suspects, "_MOST", 2)
+    made = Made()
+    first, second, third = made.add(ONE), made.add(TWO), made.add(ONE)
+    for oid in (ONE, TWO):
+        made.suspects.visit(oid)
+    made.suspects.settle(made.findings)
+    assert [f.inherited for f in (first, second, third)] == [True, True, False]
 
 
 def test_settling_twice_counts_once() -> None:

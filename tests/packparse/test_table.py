@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from packparse.entry import BLOB, COMMIT, OFS_DELTA, REF_DELTA, TREE, Entry
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS, SHA1, SHA256, ObjectFormat
+from packparse.options import Options
 from packparse.stream import PackStream
 from packparse.table import NO_ENTRY, EntryTable, IdIndex, split_ids
-from packparse.verify import Options, Verifier
+from packparse.verify import Verifier
 from tests.support import packs
 
 quick = settings(derandomize=True, database=None, deadline=None, max_examples=100)

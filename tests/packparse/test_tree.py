@@ -265,7 +265,7 @@ def many_entries(count: int, modes: list[bytes], width: int) -> tuple[bytes, byt
 
 
 @pytest.mark.parametrize("width", [20, 32])
-@pytest.mark.parametrize("count", [2_000, 2_891, 2_892, 8_192])
+@pytest.mark.parametrize("count", [30_840, 30_841])
 @pytest.mark.parametrize(
     "modes",
     [[b"100644"], [b"40000"], [b"100644", b"40000", b"160000"], list(MODES)],
@@ -278,13 +278,13 @@ def test_large_trees_give_what_small_ones_give(count: int, modes: list[bytes], w
 
 @pytest.mark.parametrize("size", [tree._AT_ONCE, tree._AT_ONCE + 1])  # noqa: SLF001 - the border
 def test_the_border_between_the_ways_changes_nothing(size: int) -> None:
-    listed = [(b"100644", b"%06d" % n, oid(n + 1)) for n in range(2_889)]
+    listed = [(b"100644", b"%06d" % n, oid(n + 1)) for n in range(30_839)]
     rest = size - len(tree_bytes(listed)) - len(b"120000 \0") - 20
     listed.append((b"120000", b"z" * rest, oid(7)))
     content = tree_bytes(listed)
     assert len(content) == size
     trees, blobs, count, special, oddities = read(content)
-    assert (trees, blobs, count) == (b"", b"".join(o for _m, _n, o in listed), 2_890)
+    assert (trees, blobs, count) == (b"", b"".join(o for _m, _n, o in listed), 30_840)
     assert (special, oddities) == ([(LINK, oid(7))], [])
 
 
@@ -376,13 +376,14 @@ ODD: dict[str, tuple[Entries, list[tuple[str, bytes]]]] = {
     "nothing": (files(b"a", b"a.b", b"a0"), []),
     "an id of zeros": ([(b"100644", b"a", bytes(20))], [("nullSha1", b"a")]),
     "A12 a mode with a zero before it": (
-        [(b"0100644", b"a", oid(1))], [("zeroPaddedFilemode", b"a")],
+        [(b"0100644", b"a", oid(1))], [("zeroPaddedFilemode", b"a\x000100644")],
     ),
-    "A14 other permission bits": (files(b"a", mode=b"100664"), [("badFilemode", b"a")]),
+    "A14 other permission bits": (files(b"a", mode=b"100664"), [("badFilemode", b"a\x00100664")]),
     "a mode of no kind": (
-        files(b"a", mode=b"30000"), [("badFilemode", b"a"), ("unknownFilemode", b"a")],
+        files(b"a", mode=b"30000"),
+        [("badFilemode", b"a\x0030000"), ("unknownFilemode", b"a\x0030000")],
     ),
-    "a file in 16 bits": (files(b"a", mode=b"200100644"), [("unknownFilemode", b"a")]),
+    "a file in 16 bits": (files(b"a", mode=b"200100644"), [("unknownFilemode", b"a\x00200100644")]),
     "A12 names out of order": (files(b"b", b"a", b"c"), [("treeNotSorted", b"a")]),
     "a folder where a file would stand": (
         [(b"40000", b"a", oid(1)), (b"100644", b"a.b", oid(2))], [("treeNotSorted", b"a.b")],
@@ -429,19 +430,19 @@ def test_what_is_odd_about_a_tree_is_said_with_the_name(name: str) -> None:
     assert all(message.isascii() and message.isprintable() for _c, _d, message, _l in oddities)
 
 
-@pytest.mark.parametrize("size", [256, 4_097, 200_000])
+@pytest.mark.parametrize("size", [256, 4_097, 2_000_000])
 def test_a_name_that_is_too_long_is_found_and_not_kept(size: int) -> None:
     # The quick way tells it as an oddity, for what else is odd about the tree; the plain twin
     # refuses, before the name is copied.
     data = tree_bytes([*files(b".git"), (b"100644", b"n" * size, oid(1))])
-    assert len(data) < tree._AT_ONCE or size == 200_000  # noqa: SLF001 - the border
+    assert len(data) < tree._AT_ONCE or size == 2_000_000  # noqa: SLF001 - the border
     limit = {"name": "name_bytes", "value": 255, "seen": size}
     with pytest.raises(PackError) as caught:
         read_exactly(data)
     assert caught.value.code is checks.NAME_TOO_LONG
     assert caught.value.limit is not None
     assert caught.value.limit.as_dict() == limit
-    if size == 200_000:
+    if size == 2_000_000:
         with pytest.raises(PackError):
             read_quickly(data)
         return
@@ -492,7 +493,7 @@ def test_links_are_remembered_by_what_a_file_system_makes_of_their_names() -> No
 @pytest.mark.parametrize("size", [255, 256])
 def test_the_names_of_links_are_let_go_where_they_take_too_much_memory(size: int) -> None:
     remembering = reader()
-    for number in range(1 << 14):
+    for number in range(tree._REMEMBERED):  # noqa: SLF001 - the bound itself
         remembering.flags(b"120000", b"%0*d" % (size if number == 9 else 6, number))
     assert (remembering.link_folds is None) == (size > 255)
     remembering.flags(b"120000", b"one too many")
@@ -509,6 +510,18 @@ def test_a_reader_that_may_remember_nothing_says_the_same(
         listed = [(b"100644", b"%02d" % (number % 7), oid(number)), *files(b"zz", b"ZZ", b"zz")]
         content = tree_bytes(listed, ordered=False)
         assert said(forgetful.read(content)) == read_exactly(content)
+
+
+@pytest.mark.parametrize("room", [100, 2_000, 1 << 20])
+def test_whatever_room_there_is_for_shapes_the_same_is_said(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(tree, "_SHAPE_BYTES", room)
+    remembering = reader()
+    for number in range(60):
+        names = [b"%02d-%d" % (n, number % 9) for n in range(number % 4)]
+        content = tree_bytes([*files(*names), (b"100644", b"zz", oid(number + 99))])
+        assert said(remembering.read(content)) == read_exactly(content)
 
 
 # --- hostile bytes --------------------------------------------------------------------------------

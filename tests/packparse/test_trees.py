@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from packparse import trees
 from packparse.entry import BLOB, COMMIT, TREE
 from packparse.errors import PackError
 from packparse.objectformat import SHA1
@@ -163,3 +164,15 @@ def test_sizes_are_those_of_the_contents(where: str) -> None:
     side = Side(store, empty) if where == "pack" else Side(empty, store)
     assert [side.trees.size(blob) for _ in range(3)] == [5, 5, 5]
     assert len(side.asked) == (1 if where == "host" else 0)
+
+
+def test_of_sizes_few_are_kept_and_all_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "_KEPT", 2)
+    host = Store()
+    oids = [host.put("blob", bytes(size)) for size in range(5)]
+    side = Side(Store(), host)
+    assert [side.trees.size(oid) for oid in oids] == [0, 1, 2, 3, 4]
+    assert [side.trees.size(oid) for oid in oids[::-1]] == [4, 3, 2, 1, 0]
+    # The last one was kept, and none of the others.
+    assert side.asked == [*oids, *oids[-2::-1]]
+    assert [side.trees.blob(oid, 3) for oid in oids[3:]] == [bytes(3), None]

@@ -12,8 +12,9 @@ from packparse.entry import COMMIT
 from packparse.errors import MisuseError
 from packparse.limits import Limits
 from packparse.objectformat import SHA256
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options, Verifier, verify_bytes
+from packparse.verify import Verifier, verify_bytes
 from tests.support import packs
 from tests.support.bundles import Text, bundle, honest_bundle
 from tests.support.feeding import verify_in_all_cuts

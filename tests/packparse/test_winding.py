@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from packparse import winding
 from packparse.limits import Limits
-from packparse.verify import Options, verify_bytes
+from packparse.options import Options
+from packparse.verify import verify_bytes
 from tests.support.candidates import (
     TIP,
     Candidate,
@@ -154,3 +156,27 @@ def test_known_objects_without_a_base_may_be_links() -> None:
     given = host.seed(base)
     options = Options(tips={TIP: tip}, known=lambda oid: 0 if oid in given else None)
     assert refusals(verify_bytes(pack.build(), options)) == [(ESCAPES, b"p/L")]
+
+
+def test_a_ring_of_links_leads_nowhere_and_an_absolute_one_leads_out() -> None:
+    ring: Folder = {b"L": link(b"a/../x"), b"a": link(b"b"), b"b": link(b"a")}
+    assert refusals(on_top({}, ring).verify()) == []
+    out: Folder = {b"L": link(b"/a/../x"), b"a": b"f"}
+    assert refusals(on_top({}, out).verify()) == [("symlinkAbsolute", b"L"), (ESCAPES, b"L")]
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_more_places_than_are_followed_all_count_as_leaving(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(winding, "_MOST_PLACES", most)
+    tree: Folder = {
+        b"d": link(b"e"), b"e": {b"f": b"f"},
+        b"p": {b"a": WINDS, b"b": WINDS, b"c": WINDS, b"d": link(b"q"), b"q": {b"f": b"g"}},
+    }  # fmt: skip
+    store, pack = Store(), PackBuilder()
+    store.commit(tree)
+    for kind, data in store.objects.values():
+        pack.add(kind, data)
+    found = refusals(verify_bytes(pack.build()))
+    assert found == ([] if most == 3 else [(ESCAPES, b"p/a")])

@@ -13,7 +13,8 @@ from packparse.limits import Limits
 from packparse.objectformat import FORMATS
 from packparse.objects import commit
 from packparse.objects.tree import TreeLinks, TreeReader, patched_links
-from packparse.verify import Options, verify_bytes
+from packparse.options import Options
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.packs import PackBuilder, commit_bytes, copy, delta, insert, tree_bytes
 

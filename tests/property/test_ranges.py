@@ -16,8 +16,9 @@ from packparse.codes import INCOMPLETE, LIMIT, POLICY
 from packparse.entry import KIND_NUMBERS
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.bundles import bundle
 from tests.support.packs import PackBuilder, commit_bytes, edit, tag_bytes, tree_bytes

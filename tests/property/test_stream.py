@@ -13,7 +13,8 @@ from packparse import codes
 from packparse.codes import RULES
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
-from packparse.verify import Options, verify_bytes
+from packparse.options import Options
+from packparse.verify import verify_bytes
 from tests.support import bundles, packs
 from tests.support.feeding import (
     Cut,

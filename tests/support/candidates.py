@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from packparse.findings import Finding
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.pack import Pack
 from packparse.policy import Policy
 from packparse.report import Report
-from packparse.verify import Options, Verifier, verify_bytes
+from packparse.verify import Verifier, verify_bytes
 from tests.support import packs
 from tests.support.packs import Handle, PackBuilder
 

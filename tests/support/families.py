@@ -12,11 +12,12 @@ from packparse.codes import Code
 from packparse.delta import rebuild
 from packparse.findings import Finding
 from packparse.limits import Limits
+from packparse.options import Options
 from packparse.reader import EntryReader
 from packparse.report import Report
 from packparse.resolve import CACHE_BUDGET
 from packparse.table import IdIndex
-from packparse.verify import Options, Verifier
+from packparse.verify import Verifier
 from tests.support import packs
 from tests.support.packs import Handle, PackBuilder, copy, delta, insert
 

@@ -18,9 +18,10 @@ from packparse.errors import PackError
 from packparse.findings import Finding, Findings, LimitSeen
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.report import Report
 from packparse.stream import PackStream
-from packparse.verify import Options, Verifier
+from packparse.verify import Verifier
 from tests.support.packs import oid as object_id
 
 Cut = Callable[[bytes], Iterator[bytes]]

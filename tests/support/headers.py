@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from packparse.formats.json import as_object
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.report import Report
-from packparse.verify import Options, Verifier
+from packparse.verify import Verifier
 from tests.support import packs
 from tests.support.bundles import bundle, ref_line
 

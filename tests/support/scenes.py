@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packparse.objectformat import FORMATS
+from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
-from packparse.verify import Options, verify_bytes
+from packparse.verify import verify_bytes
 from tests.support.gitrepo import clean_env, git, init
 from tests.support.packs import KIND_NUMBERS
 

@@ -1,0 +1,62 @@
+"""What a caller asks of a verification, for files and folders alike."""
+
+from __future__ import annotations
+
+from packparse.errors import MisuseError
+from packparse.limits import Limits
+from packparse.policy import Policy
+from packparse.resolve import CACHE_BUDGET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from packparse.objectformat import ObjectFormat
+    from packparse.outside import BaseReader, BaseSize, Known
+
+__all__ = ["Options"]
+
+
+class Options:
+    """How to verify.
+
+    ``rules`` is "candidate" or "git". ``object_format`` None means: what a bundle or the names of
+    loose objects say, sha1 for a pack.
+
+    ``tips`` (names to raw ids) and ``bases`` (raw ids of commits that the other side has) are added
+    to those of a bundle's header; with both, the file has to be exactly the range between them.
+    ``known`` tells what the producer was given. ``read_base`` gives objects of the other side: the
+    bases of a thin pack, and the trees that the new ones are compared with. ``base_size`` tells
+    their size where that is cheaper: hosts with large objects should give it.
+
+    ``policy`` sets severities, and says which paths and identities are allowed; its limits are the
+    caller's to put into ``limits``. ``cache_budget`` is in bytes; no verdict depends on it.
+    """
+
+    def __init__(  # noqa: PLR0913 - all are named, and have a default
+        self,
+        *,
+        rules: str = "candidate",
+        limits: Limits | None = None,
+        object_format: ObjectFormat | None = None,
+        tips: Mapping[bytes, bytes] | None = None,
+        bases: frozenset[bytes] = frozenset(),
+        known: Known | None = None,
+        read_base: BaseReader | None = None,
+        base_size: BaseSize | None = None,
+        policy: Policy | None = None,
+        cache_budget: int = CACHE_BUDGET,
+    ) -> None:
+        self.rules = rules
+        self.policy = Policy() if policy is None else policy
+        self.limits = Limits() if limits is None else limits
+        self.object_format = object_format
+        self.tips = dict(tips or {})
+        if not all(isinstance(part, bytes) for item in self.tips.items() for part in item):
+            message = "tips: names and ids are bytes"
+            raise MisuseError(message)
+        self.bases = bases
+        self.known = known
+        self.read_base = read_base
+        self.base_size = base_size
+        self.cache_budget = cache_budget
