@@ -56,7 +56,7 @@ class Examiner:
     ) -> None:
         self.lost = 0
         self.special = SpecialIds(table.width)
-        self.reader = TreeReader(table.width, limits)
+        self.reader = TreeReader(table.width, limits, self._is_told)
         self.submodules: set[bytes] = set()
         self._table = table
         self._links = links
@@ -187,6 +187,10 @@ class Examiner:
         if not len(base) == len(content) > _SMALL_TREE or len(delta) << 1 >= len(content):
             return False
         return not any(self._findings.raises(oddity.code) for oddity in links.oddities)
+
+    def _is_told(self, oddity: Oddity) -> bool:
+        """Whether nothing would come of one more oddity of the kind, whatever ids it is about."""
+        return not self._suspects.wanted and self._findings.is_told(oddity.code, oddity.detail)
 
     def _find(self, oddity: Oddity, number: int, kind: int) -> None:
         offset, oid = self._table.offsets[number], self._table.oid(number)

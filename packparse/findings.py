@@ -169,10 +169,16 @@ class Findings:
             return False
         return True
 
+    def is_told(self, code: Code, detail: bytes) -> bool:
+        """Whether adding this would neither count nor keep anything."""
+        severity = self.severity(code)
+        if severity == IGNORE:
+            return True
+        return severity != ERROR and bool(detail) and _key(code, detail) in self._seen
+
     def _first(self, code: Code, detail: bytes) -> _First | None:
-        """The first finding of a code with a detail, where there is one; behind a NUL are ids."""
-        detail = detail.partition(b"\0")[0]
-        key = code, detail if len(detail) <= _LONG else sha256(detail).digest()
+        """The first finding of a code with a detail, where there is one."""
+        key = _key(code, detail)
         known = self._seen.get(key)
         self._last = None
         if known is None and len(self._seen) < _REMEMBERED:
@@ -225,3 +231,9 @@ class Findings:
     def counts(self) -> dict[str, int]:
         """How often each code was found, kept or not, by name."""
         return {code.name: count for code, count in self._counts.items() if count}
+
+
+def _key(code: Code, detail: bytes) -> tuple[Code, bytes]:
+    """What findings that count once have in common; behind a NUL are ids."""
+    detail = detail.partition(b"\0")[0]
+    return code, detail if len(detail) <= _LONG else sha256(detail).digest()

@@ -53,7 +53,7 @@ class Inspection:
         spare = _SPARE if options.read_base is not None else 0
         self._findings = Findings(options.rules, options.policy.severities, spare=spare)
         self._places = Places()
-        self._suspects = Suspects()
+        self._suspects = Suspects(wanted=options.read_base is not None)
         self.report = Report(name, options.rules, options.limits, self._findings)
         self.report.policy = options.policy.name
         self._header: BundleHeader | None = None

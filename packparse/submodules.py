@@ -41,7 +41,7 @@ class Submodules:
         self._trees = trees
         self._base_roots = tuple(base_roots)
         self._limits = limits
-        self._holders = _holders(pack, limits.tree_depth)
+        self._holders: set[bytes] = set()
         self._compared = 0
         self._known: dict[bytes, set[bytes] | None] = {}
         # Conflicts that the bases have as well; once they are asked for.
@@ -50,8 +50,10 @@ class Submodules:
     def check(self, roots: Iterable[bytes], findings: Findings) -> None:
         """Check each of ``roots``, raw ids of commits' trees."""
         # By file, since a thousand commits may share one, and reading it can take long.
+        roots = list(dict.fromkeys(roots))
+        self._holders = _holders(self._pack, roots)
         by_file: dict[bytes, list[bytes]] = {}
-        for root in dict.fromkeys(roots):
+        for root in roots:
             by_file.setdefault(self._file(root), []).append(root)
         for oid, sharing in by_file.items():
             paths = self._paths(oid)
@@ -160,15 +162,24 @@ class Submodules:
                     stack.append((target, prefix + name + b"/"))
 
 
-def _holders(pack: Pack, depth: int) -> set[bytes]:
-    """The trees of the pack that have a submodule in them, up to a depth."""
-    holders = set(pack.examiner.submodules)
-    frontier = set(holders)
-    for _ in range(depth):
-        if not frontier:
-            break
-        sources = {source for source, _oid in pack.links.columns[TREE].links_to(frontier)}
-        above = {pack.table.oid(n) for n in sources if pack.table.kinds[n] == TREE}
-        frontier = above - holders
-        holders |= frontier
+def _holders(pack: Pack, roots: Iterable[bytes]) -> set[bytes]:
+    """The trees of the pack, from ``roots`` down, that have a submodule in them."""
+    above: dict[bytes, list[bytes]] = {root: [] for root in roots}
+    waiting = list(above)
+    for oid in waiting:
+        number = pack.index.first(oid)
+        if number is None:
+            continue
+        for below in pack.targets(TREE, number):
+            if below not in above:
+                above[below] = []
+                waiting.append(below)
+            above[below].append(oid)
+    holders: set[bytes] = set()
+    found = [oid for oid in pack.examiner.submodules if oid in above]
+    while found:
+        oid = found.pop()
+        if oid not in holders:
+            holders.add(oid)
+            found += above[oid]
     return holders

@@ -17,10 +17,12 @@ class Suspects:
 
     A tree has the flags 0. ``visited`` are those ids that were met, ``new`` findings that are not
     inherited. ``through`` maps blobs of links that may leave the tree by way of another link to
-    what is to be said of them: these are followed before anything is.
+    what is to be said of them: these are followed before anything is. Where nothing of the bases
+    can be read none is ``wanted``, and none is kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, wanted: bool = True) -> None:
+        self.wanted = wanted
         self.by_id: dict[bytes, list[tuple[int, Finding]]] = {}
         self.visited: set[bytes] = set()
         self.new: set[Finding] = set()
@@ -29,6 +31,8 @@ class Suspects:
 
     def add(self, oid: bytes, flags: int, finding: Finding) -> None:
         """Ask whether a finding on this object is inherited."""
+        if not self.wanted:
+            return
         if self._room:
             self._room -= 1
             self.by_id.setdefault(oid, []).append((flags, finding))

@@ -24,8 +24,6 @@ from packparse.oddity import Oddity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import hashlib
-
     from packparse.codes import Code
 
 __all__ = ["Modules", "Submodule", "read"]
@@ -147,7 +145,9 @@ class _Reader:
         self.submodules: dict[bytes, Submodule] = {}
         self.told: dict[tuple[str, bytes, bytes, bytes], Oddity] = {}
         self._counts: dict[str, int] = {}
-        self._hashes: dict[bytes, hashlib._Hash] = {}
+        self._hashes: dict[bytes, bytes] = {}
+        # All that was set, by submodule.
+        self._said: dict[bytes, list[tuple[bytes, bytes | None]]] = {}
 
     def tell(
         self, code: Code, name: bytes, words: str, key: bytes = b"", value: bytes | None = None
@@ -193,21 +193,25 @@ class _Reader:
         ]
 
     def _settings(self, name: bytes) -> bytes:
-        settings = self._hashes.get(name)
-        return b"" if settings is None else settings.hexdigest().encode()
+        if name not in self._hashes:
+            lines = (b"%b=%b\n" % (key, value or b"") for key, value in self._said.get(name, ()))
+            self._hashes[name] = sha256(b"".join(lines)).hexdigest().encode()
+        return self._hashes[name]
 
     def take(self) -> None:
         """Judge each setting by itself, and gather the submodules."""
         settings = Settings(self._content)
         last: bytes | None = None
         submodule = only_key = None
+        said: list[tuple[bytes, bytes | None]] = []
         for section, key, value in settings:
             if section is not last:
                 last = section
                 submodule, only_key = self._enter(section)
+                if submodule is not None:
+                    said = self._said.setdefault(submodule.name, [])
             if submodule is not None:
-                said = self._hashes.setdefault(submodule.name, sha256())
-                said.update(b"%b=%b\n" % (key, b"" if value is None else value))
+                said.append((key, value))
                 self._setting(submodule, key if only_key is None else only_key, value)
         if settings.stopped is not None:
             rest = bytes(self._content[settings.stopped :])

@@ -24,14 +24,14 @@ from packparse.objects import treecheck
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from packparse.limits import Limits
     from packparse.objects.treecheck import Template
     from packparse.oddity import Oddity
 
-    # Of one "mode name": sort key, fold key, links to a tree, links to a blob, flags.
-    Row = tuple[bytes, bytes, bool, bool, int]
+    # Of one "mode name": sort key, fold key, and a code: kind of the target and flags, as below.
+    Row = tuple[bytes, bytes, int]
 
 __all__ = [
     "ATTRIBUTES", "GITLINK", "LINK", "MODULES", "TreeLinks", "TreeReader", "entries",
@@ -44,6 +44,16 @@ MODULES = 2
 ATTRIBUTES = 4
 GITLINK = 8
 _ODD = 16
+# The lowest two bits of a code say what an entry links to, those above are its flags.
+_TO_TREE = 1
+_TO_BLOB = 2
+_FLAG_SHIFT = 2
+_CODES = {TREE: _TO_TREE, BLOB: _TO_BLOB, 0: 0}
+_TREES_OF = bytes(code & _TO_TREE for code in range(256))
+_BLOBS_OF = bytes((code & _TO_BLOB) // _TO_BLOB for code in range(256))
+_FLAGS_OF = bytes(code >> _FLAG_SHIFT for code in range(256))
+# Without any flag, and linking to something.
+_USUAL_CODES = bytes((_TO_TREE, _TO_BLOB))
 
 # What the four deciding bits of a mode say: S_IFDIR, and S_IFREG or S_IFLNK.
 _KINDS = {0o040000: TREE, 0o100000: BLOB, 0o120000: BLOB}
@@ -104,9 +114,10 @@ class _Shape:
     __slots__ = ("_ends", "_key", "_places", "blobs", "flags", "odd", "special", "trees", "width")
 
     def __init__(self, key: bytes, rows: Sequence[Row], width: int, limits: Limits) -> None:
-        sorts, folds, to_tree, to_blob, flags = zip(*rows)  # noqa: B905 - of one length
+        sorts, folds, listed = zip(*rows)  # noqa: B905 - of one length
         self.width = width
-        self.trees, self.blobs = bytes(to_tree), bytes(to_blob)
+        codes = bytes(listed)
+        self.trees, self.blobs = codes.translate(_TREES_OF), codes.translate(_BLOBS_OF)
         # Folds that are all different rule out duplicates and collisions alike.
         plain = all(map(lt, sorts, sorts[1:])) and len(set(folds)) == len(folds)
         lowered = key.lower()
@@ -114,14 +125,23 @@ class _Shape:
             plain = False  # perhaps a bare repository
         self.flags = b""
         self.special: list[int] = []
-        if any(flags):
-            plain = plain and not any(flag & (_ODD | GITLINK) for flag in flags)
+        if codes.strip(_USUAL_CODES):
+            flags = codes.translate(_FLAGS_OF)
+            plain = plain and not any(flag & _ODD for flag in flags)
             self.flags = bytes(flag & ~_ODD for flag in flags)
             self.special = [number for number, flag in enumerate(self.flags) if flag]
         self._key = key
-        self.odd: list[Template] = [] if plain else treecheck.templates(self.heads(), limits)
+        # Submodules alone are common, and need no slow reading of all that is beside them.
+        self.odd = self._gitlinks() if plain else treecheck.templates(self.heads(), limits)
         self._ends: array[int] | None = None
-        self._places = array("I")
+        self._places: array[int] | None = None
+
+    def _gitlinks(self) -> list[Template]:
+        numbers = [number for number in self.special if self.flags[number] & GITLINK]
+        if not numbers:
+            return []
+        names = [name for _mode, name in self.heads()]
+        return [treecheck.gitlink(names[number], number) for number in numbers]
 
     def heads(self) -> Iterator[tuple[bytes, bytes]]:
         """Mode and name of each entry."""
@@ -139,10 +159,11 @@ class _Shape:
 
     def place(self, entry: int) -> int:
         """The place of an entry's id in the packed links of its kind."""
-        if not self._places:
+        if self._places is None:
             of_trees, of_blobs = accumulate(self.trees), accumulate(self.blobs)
             kinds = zip(self.trees, of_trees, of_blobs, strict=True)
-            self._places.extend(t - 1 if is_tree else max(b - 1, 0) for is_tree, t, b in kinds)
+            places = (t - 1 if is_tree else max(b - 1, 0) for is_tree, t, b in kinds)
+            self._places = array("I", places)
         return self._places[entry]
 
 
@@ -151,13 +172,17 @@ class TreeReader:
 
     ``longest_name`` is the length of the longest name seen, ``link_folds`` holds the fold keys of
     symbolic links' names (paths.fold), or None when there were too many, or too long ones.
+    ``is_told`` says of an oddity, its ids aside, that it need not be told again.
     """
 
-    def __init__(self, width: int, limits: Limits) -> None:
+    def __init__(
+        self, width: int, limits: Limits, is_told: Callable[[Oddity], bool] = lambda _odd: False
+    ) -> None:
         self.width = width
         self.longest_name = 0
         self.link_folds: set[bytes] | None = set()
         self._limits = limits
+        self._is_told = is_told
         self._rows: dict[bytes, Row] = {}
         self._shapes: dict[bytes, _Shape] = {}
         self._room = _SHAPE_BYTES
@@ -181,8 +206,14 @@ class TreeReader:
         # Most trees are a version of one that was read before.
         key = b"\0".join(heads)
         shape = self._shapes.get(key) or self._judge_shape(key, heads)
-        special = [(shape.flags[number], oids[number]) for number in shape.special]
-        oddities = treecheck.filled(shape.odd, oids)
+        special: list[tuple[int, bytes]] = []
+        oddities: list[Oddity] = []
+        # Most trees have neither, and an empty list costs as much as two entries.
+        if shape.special:
+            special = [(shape.flags[number], oids[number]) for number in shape.special]
+        if shape.odd:
+            untold = (item for item in shape.odd if not self._is_told(item[0]))
+            oddities = treecheck.filled(untold, oids)
         if self._null in data and self._null in oids:
             names = (name for _mode, name in shape.heads())
             oddities += treecheck.null_ids(zip(names, oids, strict=True))
@@ -244,7 +275,8 @@ class TreeReader:
         if usual and len(head) <= self._most:
             folder, name = usual.groups()
             self.longest_name = max(self.longest_name, len(name))
-            row = (name + b"/" if folder else name, name.lower(), bool(folder), not folder, 0)
+            code = _TO_TREE if folder else _TO_BLOB
+            row = (name + b"/" if folder else name, name.lower(), code)
         else:
             digits, _, name = head.partition(b" ")
             mode = int(digits, 8) & 0xFFFF
@@ -253,7 +285,7 @@ class TreeReader:
             if treecheck.entry_oddities(digits, name, self._limits):
                 flags |= _ODD
             sort = name + b"/" if kind == TREE else name
-            row = (sort, paths.fold(name), kind == TREE, kind == BLOB, flags)
+            row = (sort, paths.fold(name), flags << _FLAG_SHIFT | _CODES[kind])
         if len(head) <= _LONGEST_REMEMBERED:
             if len(self._rows) == _REMEMBERED:
                 self._rows.clear()

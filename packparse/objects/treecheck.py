@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     Template = tuple[Oddity, tuple[int, ...]]
 
 __all__ = [
-    "ENTRY",
-    "STANDARD_MODES",
-    "entry_oddities",
-    "filled",
-    "null_ids",
-    "oddities",
+    "ENTRY", "STANDARD_MODES", "entry_oddities", "filled", "gitlink", "null_ids", "oddities",
     "templates",
-]
+]  # fmt: skip
 
 # Codes of names behind which the content matters as much as the name.
 _BY_CONTENT = frozenset(
@@ -106,13 +101,18 @@ def templates(heads: Iterable[tuple[bytes, bytes]], limits: Limits) -> list[Temp
             for oddity in entry_oddities(digits, name, limits)
         )
         if mode & modes.TYPE == modes.SUBMODULE:
-            found.append((Oddity(pathcodes.GITLINK, name, ""), (number,)))
+            found.append(gitlink(name, number))
         listed.append((mode, name))
     found += _order(listed)
     found += _duplicates(listed)
     found += _collisions(listed)
     found += _repository(listed)
     return found
+
+
+def gitlink(name: bytes, number: int) -> Template:
+    """That an entry is a submodule; which commit it is at shows with its id."""
+    return Oddity(pathcodes.GITLINK, name, ""), (number,)
 
 
 def filled(found: Iterable[Template], oids: Sequence[bytes]) -> list[Oddity]:
