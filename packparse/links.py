@@ -12,6 +12,9 @@ above the place where that one ends. Such names are handed out for the caller to
 
 A backslash is a part of a name on one system and parts names on another, so a target that has one
 is read both ways, and the worse of both counts. A system reads no further than a NUL.
+
+A target is judged harder than a name. A file called ``git~2`` takes that short name for itself; a
+target of the same letters, where no such file is, leads to whatever has it, which may be .git.
 """
 
 from __future__ import annotations

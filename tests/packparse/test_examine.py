@@ -10,7 +10,6 @@ import pytest
 
 from packparse import checks, codes, pathcodes
 from packparse.codes import Code
-from packparse.limits import Limits
 from packparse.objectformat import FORMATS
 from packparse.options import Options
 from packparse.policy import Policy
@@ -27,10 +26,7 @@ from tests.support.packs import (
     tag_bytes,
     tree_bytes,
 )
-
-
-def with_limits(**changes: int) -> Options:
-    return Options(limits=Limits(changes=changes))
+from tests.support.reports import with_limits
 
 
 def errors(report: Report) -> list[tuple[Code, int | None, bytes | None]]:

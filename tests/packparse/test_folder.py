@@ -18,15 +18,14 @@ import pytest
 from packparse import checks, codes
 from packparse.cli import main
 from packparse.folder import verify_folder
-from packparse.limits import Limits
 from packparse.objectformat import FORMATS, SHA256, ObjectFormat
 from packparse.options import Options
-from packparse.report import Report
 from packparse.scan import verify_path
 from tests.support import packs
 from tests.support.files import one_error, open_descriptors, source
 from tests.support.loose import Loose, history, loose, of, write
 from tests.support.packs import PackBuilder, commit_bytes, tree_bytes
+from tests.support.reports import messages, names, with_limits
 
 MIB = 1 << 20
 BLOB = loose("blob", b"an object\n")
@@ -42,18 +41,6 @@ def _no_descriptor_is_left() -> Iterator[None]:
 @pytest.fixture
 def honest(tmp_path: Path) -> Path:
     return write(tmp_path / "objects", history())
-
-
-def names(report: Report, severity: str = "error") -> list[str]:
-    return sorted(f.code.name for f in report.findings.sorted() if f.severity == severity)
-
-
-def messages(report: Report) -> list[str]:
-    return [f.message for f in report.findings.sorted() if f.severity == "error"]
-
-
-def with_limits(**changes: int) -> Options:
-    return Options(limits=Limits(changes=changes))
 
 
 # --- honest folders -----------------------------------------------------------------------------

@@ -13,14 +13,12 @@ import pytest
 
 from packparse import codes, folder
 from packparse.folder import verify_folder
-from packparse.limits import Limits
 from packparse.loose import LooseVerifier
-from packparse.options import Options
-from packparse.report import Report
 from tests.support import packs
 from tests.support.files import one_error, open_descriptors
 from tests.support.loose import Loose, history, loose, of, whole, write
 from tests.support.packs import PackBuilder, commit_bytes, tree_bytes
+from tests.support.reports import messages, names
 
 MIB = 1 << 20
 BLOB = loose("blob", b"an object\n")
@@ -36,18 +34,6 @@ def _no_descriptor_is_left() -> Iterator[None]:
 @pytest.fixture
 def honest(tmp_path: Path) -> Path:
     return write(tmp_path / "objects", history())
-
-
-def names(report: Report, severity: str = "error") -> list[str]:
-    return sorted(f.code.name for f in report.findings.sorted() if f.severity == severity)
-
-
-def messages(report: Report) -> list[str]:
-    return [f.message for f in report.findings.sorted() if f.severity == "error"]
-
-
-def with_limits(**changes: int) -> Options:
-    return Options(limits=Limits(changes=changes))
 
 
 # --- what changes while it is verified ----------------------------------------------------------

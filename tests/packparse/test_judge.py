@@ -11,7 +11,6 @@ from packparse.codes import ENVIRONMENT, ERROR, IGNORE
 from packparse.limits import Limits
 from packparse.options import Options
 from packparse.policy import Policy
-from packparse.report import Report
 from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.bundles import Text, bundle
@@ -28,13 +27,10 @@ from tests.support.candidates import (
     program,
     refusals,
 )
+from tests.support.reports import names
 
 ODD: Folder = {b"l": link(b"/etc"), b"a": b"1"}
 DENY = Policy(deny=["secret"])
-
-
-def names(report: Report, severity: str = "error") -> list[str]:
-    return sorted(f.code.name for f in report.findings.sorted() if f.severity == severity)
 
 
 # --- what a step leaves out -----------------------------------------------------------------------

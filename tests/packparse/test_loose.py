@@ -13,7 +13,7 @@ from packparse import checks, codes, pathcodes
 from packparse.codes import Code
 from packparse.entry import KIND_NAMES
 from packparse.errors import PackError
-from packparse.limits import SPECS, Limits
+from packparse.limits import SPECS
 from packparse.loose import LooseReader, LooseVerifier
 from packparse.objectformat import FORMATS, SHA1, SHA256, ObjectFormat
 from packparse.objects import lfs
@@ -25,6 +25,7 @@ from tests.packparse.test_loose_stream import STREAMS
 from tests.support import packs
 from tests.support.loose import Loose, history, loose, of, whole
 from tests.support.packs import PackBuilder, commit_bytes, tag_bytes, tree_bytes
+from tests.support.reports import names, with_limits
 
 TEXT = b"some text to be compressed, " * 30
 MIB = 1 << 20
@@ -67,14 +68,6 @@ def verify(objects: Iterable[Loose], options: Options | None = None) -> Report:
     report = Store(objects).verify(options)
     assert all(finding.offset is None for finding in report.findings.sorted())
     return report
-
-
-def names(report: Report, severity: str = "error") -> list[str]:
-    return sorted(f.code.name for f in report.findings.sorted() if f.severity == severity)
-
-
-def with_limits(**changes: int) -> Options:
-    return Options(limits=Limits(changes=changes))
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

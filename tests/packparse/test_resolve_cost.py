@@ -33,9 +33,9 @@ from tests.support.families import (
     star,
     tangled,
     verified,
-    with_limits,
 )
 from tests.support.packs import PackBuilder, delta, insert
+from tests.support.reports import with_limits
 
 # --- memory and work ------------------------------------------------------------------------------
 

@@ -27,9 +27,9 @@ from tests.support.families import (
     only_error,
     star,
     verified,
-    with_limits,
 )
 from tests.support.packs import Handle, PackBuilder, copy, delta, insert
+from tests.support.reports import with_limits
 
 # --- honest orders --------------------------------------------------------------------------------
 

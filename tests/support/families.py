@@ -11,7 +11,6 @@ import pytest
 from packparse.codes import Code
 from packparse.delta import rebuild
 from packparse.findings import Finding
-from packparse.limits import Limits
 from packparse.options import Options
 from packparse.reader import EntryReader
 from packparse.report import Report
@@ -38,10 +37,6 @@ def verified(
     verifier.feed(pack)
     verifier.finish(read_at or (lambda offset, length: pack[offset : offset + length]))
     return verifier
-
-
-def with_limits(**changes: int) -> Options:
-    return Options(limits=Limits(changes=changes))
 
 
 def errors(report: Report) -> list[tuple[Code, int | None]]:
