@@ -47,6 +47,7 @@ def _names(kit: Kit) -> Iterator[Case]:
         "that-ends-in-two-dots": (b'"a/.."', code, climbs, ""),
         "that-climbs-with-backslashes": (b'"..\\\\..\\\\x"', code, climbs, ""),
         "that-is-empty": (b'""', code, "PG3", ""),
+        "that-climbs-where-spaces-are-dropped": (b'".. /.. /hooks"', unsafe, "PG3", ""),
         "that-climbs-into-hooks": (b'"../../.git/hooks"', code, climbs, unsafe),
         "that-is-absolute": (b'"/etc"', unsafe, "PG3", ""),
         "with-a-drive": (b'"C:x"', unsafe, "PG3, CVE-2019-1351", ""),
@@ -226,11 +227,15 @@ def _parts(kit: Kit) -> Iterator[Case]:
         origin = "PG12, CVE-2025-48384, CVE-2024-32002"
         full = f"gitmodules-path-that-is-{name}"
         yield bad(full, file, conflict, PLAIN, origin)
-    through = kit.blob(_text(path=b"link/sub"))
-    root = kit.tree((FILE, b".gitmodules", through), (LINK, b"link", link))
-    file = kit.packed(through, link, root, kit.commit(root))
-    name = "gitmodules-path-through-a-link"
-    yield bad(name, file, conflict, PLAIN, "PG12, CVE-2024-32002, CVE-2026-105437")
+    for name, path in {
+        "gitmodules-path-through-a-link": b"link/sub",
+        "gitmodules-path-through-a-link-with-a-dot": b"./link/sub",
+        "gitmodules-path-through-a-link-in-capitals": b"LINK/sub",
+    }.items():
+        through = kit.blob(_text(path=path))
+        root = kit.tree((FILE, b".gitmodules", through), (LINK, b"link", link))
+        file = kit.packed(through, link, root, kit.commit(root))
+        yield bad(name, file, conflict, PLAIN, "PG12, CVE-2024-32002, CVE-2026-105437")
     yield from _exploits(kit, blob)
     program = kit.tree((EXE, b".gitmodules", modules), (SUB, b"sub", kit.absent))
     file = kit.packed(modules, program, kit.commit(program))

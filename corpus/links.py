@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corpus.model import Case, bad, good
-from corpus.writer import DIR, FILE, LINK, File, Kit, Obj
+from corpus.writer import DIR, FILE, LINK, SUB, File, Kit, Obj
 
 __all__ = ["cases"]
 
@@ -94,6 +94,24 @@ def _deep(kit: Kit) -> Iterator[Case]:
     yield bad(name, file, "symlinkEscapes", "link-two-up-from-two-down", "PG10")
 
 
+def _submodule(kit: Kit) -> Iterator[Case]:
+    """What lies in a submodule is not in the file: any name there may be a link."""
+    origin = "PG10, CVE-2026-71556"
+    notes = ("gitlinkEntry", "gitlinkWithoutEntry")
+    plain = "link-back-over-a-submodule"
+    for name, target in {
+        plain: b"sub/../x",
+        "link-back-over-a-name-in-it": b"sub/d/../../x",
+    }.items():
+        blob, link = kit.blob(), kit.blob(target)
+        root = kit.tree((LINK, b"link", link), (SUB, b"sub", kit.absent), (FILE, b"x", blob))
+        file = kit.packed(blob, link, root, kit.commit(root))
+        if name == plain:
+            yield good(name, file, origin, notes=notes)
+        else:
+            yield bad(name, file, "symlinkEscapes", plain, origin, notes=notes)
+
+
 def _through(kit: Kit) -> Iterator[Case]:
     """Links that lead through another link: way and letters may say different things."""
     blob = kit.blob()
@@ -114,6 +132,7 @@ def _through(kit: Kit) -> Iterator[Case]:
     name = "link-that-climbs-by-its-letters-alone"
     origin = "PG10"
     yield bad(name, tree(over), "symlinkEscapes", "link-through-a-link", origin)
+    yield from _submodule(kit)
     here = kit.blob(b".")
     back = kit.blob(b"d/here/../../x")
     folder = kit.tree((LINK, b"here", here), (FILE, b"x", blob))

@@ -286,7 +286,10 @@ def _repositories(kit: Kit) -> Iterator[Case]:
         "of-files": [(FILE, b"objects", blob), (FILE, b"refs", blob)],
         "of-links": [(LINK, b"objects", blob), (DIR, b"refs", sub)],
         "elsewhere": [(FILE, b"commondir", blob)],
-    }
+        "in-letters-that-fold": [
+            (DIR, "object\u017f".encode(), sub), (DIR, b"refs", sub),
+        ],
+    }  # fmt: skip
     for name, more in parts.items():
         plain = f"name-no-repository-{name}"
         rest = [(FILE, b"config", blob), *more]

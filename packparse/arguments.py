@@ -95,7 +95,7 @@ def _add_rules(verify: argparse.ArgumentParser) -> None:
     verify.add_argument(
         "--policy",
         metavar="FILE",
-        default="candidate",
+        action="append",
         help="severities, limits, paths and identities: a TOML file, or one of candidate "
         "(default), fork, mirror",
     )
@@ -125,7 +125,7 @@ def _add_range(verify: argparse.ArgumentParser) -> None:
         metavar="OID",
         action="append",
         default=[],
-        help="a commit that the other side has; may be repeated",
+        help="a commit that the producer was given and built on; may be repeated",
     )
     verify.add_argument(
         "--tip",
@@ -147,7 +147,7 @@ def _add_range(verify: argparse.ArgumentParser) -> None:
         metavar="PACK",
         action="append",
         default=[],
-        help="a pack or bundle of the other side's objects: bases for a thin pack, and what new "
+        help="a pack or bundle of your repository's objects: bases for a thin pack, and what new "
         "trees are compared with; may be repeated",
     )
 
@@ -175,6 +175,14 @@ def parse_limit(text: str) -> tuple[str, int]:
         )
         raise MisuseError(message)
     return name, number
+
+
+def one(option: str, values: Sequence[str]) -> str:
+    """The value of an option that is given once. Raises MisuseError."""
+    if len(values) > 1:
+        message = f"{option}: give it once; here it is {' and '.join(map(repr, values))}"
+        raise MisuseError(message)
+    return values[0]
 
 
 def parse_oid(option: str, text: str) -> bytes:

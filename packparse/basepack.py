@@ -35,6 +35,8 @@ __all__ = ["BasePack", "BasePacks"]
 # As in verify.py: entries taken over at a time, and how long one may be that does not end a batch.
 _BATCH = 128
 _BATCH_BYTES = 64 << 10
+# What reading ends in when the pack is of the other object format, which it does not say.
+_OF_ANOTHER_FORMAT = (codes.BAD_DEFLATE, codes.PACK_CHECKSUM_MISMATCH, codes.TRAILING_BYTES)
 # Bytes of objects that were read and may be asked for again, such as the trees of a base.
 _KEPT = 8 << 20
 
@@ -102,10 +104,10 @@ class BasePack:
         number = self._number(oid)
         return None if number is None else self._table.kinds[number]
 
-    def size(self, oid: bytes) -> int | None:
-        """The size of an object in bytes; None if the pack does not have it."""
+    def about(self, oid: bytes) -> tuple[int, int] | None:
+        """Kind and size in bytes of an object; None if the pack does not have it."""
         number = self._number(oid)
-        return None if number is None else self._table.sizes[number]
+        return None if number is None else (self._table.kinds[number], self._table.sizes[number])
 
     def holds(self, oid: bytes) -> bool:
         """Whether the pack has an object."""
@@ -203,7 +205,7 @@ class BasePack:
         elif error.code.klass == codes.INCOMPLETE:
             code = codes.CANNOT_READ
             reason = f"it is thin, and no base pack before it has its bases: {reason}"
-        elif error.code.klass == codes.CORRUPT and self._intake.header is None:
+        elif error.code in _OF_ANOTHER_FORMAT and self._intake.header is None:
             # A pack does not say so itself.
             reason += f" (it was read as {self.object_format.name})"
         # The offset is one in another file than the one that is verified.
@@ -262,9 +264,9 @@ class BasePacks:
         """The kind of an object; None if no pack has it. It fits ``Options.known``."""
         return next((kind for pack in self.packs if (kind := pack.kind(oid)) is not None), None)
 
-    def size(self, oid: bytes) -> int | None:
-        """The size of an object in bytes; None if no pack has it. It fits ``Options.base_size``."""
-        return next((size for pack in self.packs if (size := pack.size(oid)) is not None), None)
+    def about(self, oid: bytes) -> tuple[int, int] | None:
+        """Kind and size in bytes of an object; None if no pack has it: ``Options.base_info``."""
+        return next((found for pack in self.packs if (found := pack.about(oid)) is not None), None)
 
     def holds(self, oid: bytes) -> bool:
         """Whether a pack has an object."""

@@ -55,4 +55,6 @@ class Changes:
             getattr(self, name).sort()
 
     def _trim(self) -> None:
-        self.largest = sorted(self.largest, key=lambda item: (-item[0], item[1]))[:_LARGEST]
+        # Two tips may have the same file.
+        largest = sorted(set(self.largest), key=lambda item: (-item[0], item[1]))
+        self.largest = largest[:_LARGEST]

@@ -181,9 +181,11 @@ TREE_NOT_SORTED = fsck("treeNotSorted", "The entries of a tree are not in git's 
 # Links
 ABSENT_OBJECT = ours(
     "absentObject",
-    "A commit, tree or tag names an object that neither the pack nor a prerequisite supplies; git "
-    "says: did not receive expected object.",
-    "Hand over a complete pack, or a bundle that names its prerequisites.",
+    "A commit, tree or tag names an object that is neither in the file nor among what the producer "
+    "was given; git says: did not receive expected object.",
+    "Hand over a complete pack, or a bundle that names its prerequisites, and say with --base or "
+    "--known what the producer was given. What a shallow clone (--depth) packs as a whole history "
+    "lacks the rest of it.",
     klass=INCOMPLETE,
     git=ERROR,
     free=False,
@@ -204,9 +206,10 @@ MISSING_PREREQUISITE = ours(
 )
 UNCHECKED_LINKS = ours(
     "uncheckedLinks",
-    "Links leave the file for the prerequisites' objects; without a list of known objects they "
-    "cannot be checked.",
-    "Give the list of known objects with --known, or make a policy call this an error.",
+    "Something outside the file is taken on trust: that the prerequisites are there, that objects "
+    "which are linked to were given to the producer, or of which kind they are.",
+    "Give the list of known objects with --known, with their types or with --base-pack; or make a "
+    "policy call this an error.",
     klass=INCOMPLETE,
     candidate=NOTE,
     git=NOTE,
@@ -261,8 +264,9 @@ SMUGGLED_BASE = ours(
 )
 NOT_DESCENDANT = ours(
     "notDescendant",
-    "The tip does not descend from the base.",
-    "Rebase the commits onto the base, or ask with the base they were made on.",
+    "The tip does not descend from the base by the commits in the file.",
+    "Rebase the commits onto the base, or ask with the base they were made on: the file has to "
+    "hold all commits after it.",
     klass=POLICY,
 )
 EMPTY_RANGE = ours(

@@ -7,7 +7,7 @@ import os
 import sys
 
 from packparse import checks, codes
-from packparse.arguments import build, chosen_format, parse_limit, parse_oid
+from packparse.arguments import build, chosen_format, one, parse_limit, parse_oid
 from packparse.errors import MisuseError, PackError
 from packparse.objectformat import SHA1, ObjectFormat
 
@@ -189,14 +189,14 @@ def _options(
     """How to verify, and the base packs that are open for it."""
     from packparse.options import Options
 
-    policy = _policy(parsed.policy)
+    policy = _policy(one("--policy", parsed.policy or ["candidate"]))
     bases = [parse_oid("--base", text) for text in parsed.base]
     tips = [parse_oid("--tip", text) for text in parsed.tip]
     chosen = chosen_format(parsed.object_format, bases + tips)
     known = packs = None
     limits = policy.made_limits(parsed.limits, dict(map(parse_limit, parsed.limit)))
     if parsed.known:
-        known = _known(parsed.known, chosen or SHA1, bases)
+        known = _known(one("--known", parsed.known), chosen or SHA1, bases)
     if parsed.base_pack:
         from packparse.scan import open_base_packs
 
@@ -210,22 +210,19 @@ def _options(
         bases=frozenset(bases),
         known=known,
         read_base=None if packs is None else packs.read,
-        base_size=None if packs is None else packs.size,
+        base_info=None if packs is None else packs.about,
     )
     return options, packs
 
 
-def _known(paths: list[str], chosen: ObjectFormat, bases: list[bytes]) -> Known:
+def _known(path: str, chosen: ObjectFormat, bases: list[bytes]) -> Known:
     from packparse.scan import read_known
 
-    if len(paths) > 1:
-        message = "--known: give one list"
-        raise MisuseError(message)
-    known = read_known(paths[0], chosen).kind
+    known = read_known(path, chosen).kind
     for oid in bases:
         # Whoever builds on a commit was given it: the list is another one, or was not written.
         if known(oid) is None:
-            message = f"--known {paths[0]}: the list does not hold the base {oid.hex()}"
+            message = f"--known {path}: the list does not hold the base {oid.hex()}"
             raise MisuseError(message)
     return known
 

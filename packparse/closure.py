@@ -104,10 +104,12 @@ class Range:
 
     def _check_descent(self, findings: Findings) -> None:
         on_base = self._on_base()
+        # Commits between the base and the tip may be there and not in the file.
+        leaves = "" if self._ends_here() else ", as far as the commits in the file tell"
         for name, oid in self._tips.items():
             number = self._tip_commit(oid)
             if number is not None and number not in on_base:
-                message = f"{shorten(name)} does not descend from the base"
+                message = f"{shorten(name)} does not descend from the base{leaves}"
                 findings.add(checks.NOT_DESCENDANT, message, oid=oid)
             elif number is None and self._asked and self._outside.kind(oid) is not None:
                 message = f"{shorten(name)} is the base, or a commit that was there before"
@@ -115,6 +117,11 @@ class Range:
             elif number is None and self._asked and self._pack.kind(oid) is not None:
                 message = f"{shorten(name)} is no commit, or leads to none that is new"
                 findings.add(checks.NOT_DESCENDANT, message, oid=oid)
+
+    def _ends_here(self) -> bool:
+        """Whether every parent of the range is in the file, or a base."""
+        parents = (oid for number in self.commits for oid in self._pack.targets(COMMIT, number))
+        return all(oid in self.bases or self._pack.kind(oid) is not None for oid in parents)
 
     def _on_base(self) -> set[int]:
         """The commits of the range that descend from a base."""

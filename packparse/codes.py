@@ -146,7 +146,8 @@ BAD_SIGNATURE = _code(
     "badSignature",
     CORRUPT,
     "The input begins neither like a pack (PACK) nor like a bundle (# v2 or # v3 git bundle).",
-    "Check that the right file was given.",
+    "Check that the right file was given: a .pack or .bundle as git writes it, not compressed, and "
+    "not the .idx beside it.",
 )
 BAD_PACK_VERSION = _code("badPackVersion", CORRUPT, "The pack says a version other than 2 and 3.")
 TRUNCATED = _code(
@@ -267,8 +268,8 @@ MISSING_DELTA_BASE = _code(
     "missingDeltaBase",
     INCOMPLETE,
     "Deltas rest on an object that is nowhere: a thin pack without its base, or a cycle of deltas.",
-    "Give the base with --base-pack, or ask for a bundle of the whole branch (git bundle create "
-    "x.bundle BRANCH), which is never thin.",
+    "Give a pack that has the base with --base-pack: bundles with prerequisites are mostly thin. "
+    "Or ask for a pack that is not (git pack-objects --revs without --thin).",
 )
 CORRUPT_BASE_OBJECT = _code(
     "corruptBaseObject",

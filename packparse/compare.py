@@ -45,8 +45,8 @@ class Comparison:
     """Walks the trees of a range.
 
     ``base_roots`` are the bases' trees. Where these cannot be read, ``trust_outside`` takes what is
-    not in the pack for unchanged. ``unread`` counts trees that could not be read, ``new_links``
-    says whether a link is new or changed. Raises PackError: inputChanged, restoredTooMuch,
+    not in the pack for unchanged. ``unread`` counts trees that could not be read, ``links_changed``
+    says whether a link is new, changed or gone. Raises PackError: inputChanged, restoredTooMuch,
     pathTooLong, treeTooDeep, expandedTooLarge, and tooManyFiles where comparing costs more than
     that limit allows.
     """
@@ -64,14 +64,14 @@ class Comparison:
         trust_outside: bool,
     ) -> None:
         self.unread = 0
-        self.new_links = False
+        self.links_changed = False
         self._pack = pack
         self._trees = trees
         self._findings = findings
         self._suspects = suspects
         self._policy = policy
         self._limits = limits
-        self._base_roots = tuple(base_roots)
+        self._base_roots = tuple(dict.fromkeys(base_roots))
         self._trust_outside = trust_outside
         self._changes: Changes | None = None
         self._seen: set[Step] = set()
@@ -104,7 +104,7 @@ class Comparison:
             for step in steps:
                 if step not in self._seen:
                     self._seen.add(step)
-                    self._held += 300 + len(step[2])
+                    self._held += 300 + len(step[2]) + 8 * len(step[1])
                     self._count(0)
                     stack.append(step)
             if not stack:
@@ -122,7 +122,7 @@ class Comparison:
                 return
             self._judge_tree(oid, bases, path)
         befores = list(map(self._before, bases))
-        self._count(len(entries or {}) + sum(map(len, befores)))
+        self._count(len(entries or {}) * (1 + len(bases)) + sum(map(len, befores)))
         for name, (mode, target) in (entries or {}).items():
             before = [tree.get(name, _NOTHING) for tree in befores]
             yield from self._entry(path + name, mode, target, before)
@@ -161,6 +161,7 @@ class Comparison:
         if is_folder:
             if _are_files(before):
                 self._gone_file(path)
+            self._note_links(before)
             return [(oid, folders, path + b"/")]
         self._changed(path, mode, oid, before)
         # A file where a folder was.
@@ -175,9 +176,14 @@ class Comparison:
 
     def _gone(self, path: bytes, before: list[tuple[int, bytes]]) -> list[Step]:
         folders = _folders(before)
+        self._note_links(before)
         if _are_files(before):
             self._gone_file(path)
         return [(None, folders, path + b"/")] if folders else []
+
+    def _note_links(self, before: list[tuple[int, bytes]]) -> None:
+        """Note that a link of a base is no longer there: others may lead elsewhere without it."""
+        self.links_changed |= any(kind & modes.TYPE == modes.LINK for kind, _target in before)
 
     def _gone_file(self, path: bytes) -> None:
         if self._changes is not None:
@@ -188,7 +194,8 @@ class Comparison:
         before = [entry for entry in before if entry is not _NOTHING]
         self._check_path(path, b"changed" if before else b"added")
         flags = self._pack.examiner.reader.flags(b"%o" % mode, path.rpartition(b"/")[2])
-        self.new_links |= bool(flags & LINK)
+        self.links_changed |= bool(flags & LINK)
+        self._note_links(before)
         moved = self._pack.kind(oid) is None
         if moved and mode & modes.TYPE != modes.SUBMODULE:
             self._count_bytes(oid)
@@ -293,6 +300,8 @@ class Comparison:
     ) -> None:
         """A special file or link whose content is not the bases' at this path."""
         suspects = self._suspects
+        if not suspects.wanted:
+            return  # nothing outside can be read, and what is in the pack was judged there
         suspects.visit(oid)
         flags &= LINK | MODULES | ATTRIBUTES
         if not flags:
@@ -356,9 +365,14 @@ class Comparison:
 
 
 def _folders(before: list[tuple[int, bytes]]) -> tuple[bytes, ...]:
-    """The trees of the bases at a path; empty for a base without one, and none if none has one."""
-    folders = tuple(target if kind & modes.TYPE == modes.FOLDER else b"" for kind, target in before)
-    return folders if any(folders) else ()
+    """The different trees of the bases at a path, an empty id for bases without one.
+
+    None at all where no base has one.
+    """
+    folders = dict.fromkeys(
+        target if kind & modes.TYPE == modes.FOLDER else b"" for kind, target in before
+    )
+    return tuple(folders) if any(folders) else ()
 
 
 def _are_files(before: list[tuple[int, bytes]]) -> bool:

@@ -33,14 +33,15 @@ def check_links(
     *,
     outside: Outside,
     places: Places,
-) -> int:
+) -> tuple[int, int]:
     """Find every link whose target is neither in the pack nor known, or has another kind.
 
     ``outside`` answers for objects outside the pack. What the producer was not given is absent, or
     smuggled where the other side has it after all; where nobody listed what was given, it is
-    counted as unchecked. Returns how many were. ``places`` is asked for where the targets stand.
+    counted as unchecked. Returns how many were, and how many are known without their kind.
+    ``places`` is asked for where the targets stand.
     """
-    unchecked = asked = 0
+    unchecked = untyped = asked = 0
     for kind, column in links.columns.items():
         judged: set[bytes] = set()
         for batch in _outside(column, table, kind):
@@ -50,6 +51,7 @@ def check_links(
                 if len(judged) < BATCH:
                     judged.add(oid)
                 actual = elsewhere.get(oid) or outside.kind(oid)
+                untyped += actual == 0
                 if actual in (0, kind):
                     continue
                 if actual is None and outside.open_ended:
@@ -57,21 +59,23 @@ def check_links(
                     continue
                 asked += actual is None
                 held = actual is None and asked <= _MOST_ASKED and outside.size(oid) is not None
-                code, message = _describe(kind, actual, held)
+                code, message = _describe(kind, actual, outside, held=held)
                 places.want(findings.add(code, message, oid=oid), kind, oid)
-    return unchecked
+    return unchecked, untyped
 
 
-def _describe(kind: int, actual: int | None, held: bool) -> tuple[Code, str]:  # noqa: FBT001 - called once
-    name = KIND_NAMES[kind]
-    if actual is None and held:
-        message = (
-            f"a {name} that is linked to is in the repository, and was not given to the producer"
-        )
+def _describe(kind: int, actual: int | None, outside: Outside, *, held: bool) -> tuple[Code, str]:
+    what = f"a {KIND_NAMES[kind]} that is linked to is"
+    if actual is None and held and outside.listed:
+        message = f"{what} in the repository, and was not given to the producer"
         return checks.SMUGGLED_BASE, message
-    if actual is None:
-        message = f"a {name} that is linked to is neither in the pack nor a prerequisite"
+    if actual is None and held:
+        message = f"{what} in a base pack alone; say with --base or --known what was given"
         return checks.ABSENT_OBJECT, message
+    if actual is None:
+        other = "among the known objects" if outside.listed else "a prerequisite"
+        return checks.ABSENT_OBJECT, f"{what} neither in the file nor {other}"
+    name = KIND_NAMES[kind]
     message = f"linked to as a {name}, and is a {KIND_NAMES[actual]}"
     return checks.LINK_KIND_MISMATCH, message
 

@@ -181,11 +181,14 @@ class Examiner:
     def _is_edit(self, patch: Patch, content: bytes | bytearray) -> bool:
         """Whether a tree may differ from its base in ids alone, by a delta worth going through.
 
-        Not where the base has errors: each tree that shares them is a finding of its own.
+        Not where the base has errors: each tree that shares them is a finding of its own. Nor where
+        something may be inherited: another tree may stand where it is not.
         """
         base, links, delta, _start = patch
         if not len(base) == len(content) > _SMALL_TREE or len(delta) << 1 >= len(content):
             return False
+        if self._suspects.wanted:
+            return not links.oddities
         return not any(self._findings.raises(oddity.code) for oddity in links.oddities)
 
     def _is_told(self, oddity: Oddity) -> bool:

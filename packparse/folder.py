@@ -51,6 +51,8 @@ _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)
 _MASK = (1 << 64) - 1
 # What a folder has that is the one above, or the repository's.
 _HINT = "; of a repository give the folder .git/objects"
+_EMPTY = (b"info", b"pack")
+_PACKS_HINT = "; verify each pack by itself, and loose objects without packs"
 _HINTS = dict.fromkeys((b".git", b"objects", b"HEAD"), _HINT)
 
 
@@ -190,7 +192,8 @@ class _Folder:
                 path = folder + b"/" + name
                 status = self._status(descriptor, name, path)
                 if not _OBJECT.fullmatch(path) or not stat.S_ISREG(status.st_mode):
-                    verifier.unexpected(path, _describe(status))
+                    hint = _PACKS_HINT if folder in _EMPTY else ""
+                    verifier.unexpected(path, _describe(status) + hint)
                     continue
                 if status.st_nlink != 1:
                     verifier.unexpected(path, f"a file of {status.st_nlink} names (hard links)")

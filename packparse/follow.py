@@ -18,6 +18,8 @@ __all__ = ["entry_at", "leaves"]
 
 # As many links as Linux follows; then it gives up.
 _MOST_LINKS = 40
+# In the place of a folder's id.
+_SUBMODULE = b""
 
 
 def entry_at(
@@ -52,7 +54,10 @@ def leaves(
 
 
 class _Walk:
-    """The folders from the root to the one that a walk is in; None for what is no folder."""
+    """The folders from the root to the one that a walk is in.
+
+    None for what is no folder, an empty id for a submodule.
+    """
 
     def __init__(
         self,
@@ -86,6 +91,9 @@ class _Walk:
                     return True
                 self._folders.pop()
                 continue
+            if self._folders[-1] == _SUBMODULE:
+                # Of what is in there nothing is known: any name may be a link.
+                return b".." in waiting
             further = self._step(part)
             if further is None:
                 continue
@@ -106,7 +114,11 @@ class _Walk:
         mode, oid = _find(entries, name)
         if mode & modes.TYPE == modes.LINK:
             return self._trees.blob(oid, links.LONGEST) or b""
-        self._folders.append(oid if mode & modes.TYPE == modes.FOLDER else None)
+        kind = mode & modes.TYPE
+        if kind == modes.SUBMODULE:
+            self._folders.append(_SUBMODULE)
+        else:
+            self._folders.append(oid if kind == modes.FOLDER else None)
         return None
 
     def _entries(self) -> Entries | None:

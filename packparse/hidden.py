@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from packparse import late
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
 __all__ = [
-    "C1", "IGNORABLE", "SELECTOR", "TURNING", "first", "has_control", "is_deceptive",
+    "C1", "IGNORABLE", "SELECTOR", "TURNING", "first", "first_control", "first_deceptive",
+    "has_control", "is_deceptive",
 ]  # fmt: skip
 
 # Each to be built into other patterns, in brackets or beside a bar.
@@ -56,6 +61,20 @@ def is_deceptive(text: bytes) -> bool:
 
 def first(text: bytes) -> str:
     """The first control or deceptive character, as in ``U+200B``; empty where there is none."""
-    match = _ANY.search(text)
+    return _first(_ANY, text)
+
+
+def first_control(text: bytes) -> str:
+    """The first control character, as in ``U+001B``; empty where there is none."""
+    return _first(_CONTROL, text)
+
+
+def first_deceptive(text: bytes) -> str:
+    """The first deceptive character, as in ``U+200B``; empty where there is none."""
+    return _first(_DECEPTIVE, text)
+
+
+def _first(characters: re.Pattern[bytes], text: bytes) -> str:
+    match = characters.search(text)
     # Before a selector may stand what makes it idle.
     return "" if match is None else f"U+{ord(match[0].decode()[-1]):04X}"

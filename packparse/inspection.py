@@ -51,7 +51,7 @@ class Inspection:
         self.on_progress: OnProgress | None = None
         self._limits = options.limits
         spare = _SPARE if options.read_base is not None else 0
-        self._findings = Findings(options.rules, options.policy.severities, spare=spare)
+        self._findings = Findings(options.rules, options.policy.chosen_severities(), spare=spare)
         self._places = Places()
         self._suspects = Suspects(wanted=options.read_base is not None)
         self.report = Report(name, options.rules, options.limits, self._findings)
@@ -83,7 +83,7 @@ class Inspection:
             object_format,
             known=self.options.known,
             read_base=self.options.read_base,
-            base_size=self.options.base_size,
+            base_info=self.options.base_info,
             bases=self.options.bases,
             prerequisites=frozenset(prerequisites),
         )

@@ -72,7 +72,7 @@ class Judge:
         self._asked_tips = tips
         self._header = header
         self._policy = policy
-        self._trees = Trees(pack, outside)
+        self._trees = Trees(pack, outside, report.limits)
         # The longest paths of trees, where these had to be read.
         self._lengths: dict[bytes, int] = {}
 
@@ -114,7 +114,7 @@ class Judge:
                 self._findings.add(checks.MISSING_PREREQUISITE, message, oid=oid)
 
     def _check_links(self) -> None:
-        unchecked = check_links(
+        unchecked, untyped = check_links(
             self._pack.table,
             self._pack.links,
             self._findings,
@@ -122,12 +122,21 @@ class Judge:
             places=self._places,
         )
         self._report.unchecked_links = unchecked
-        sent = self._outside.prerequisites - self._outside.bases
-        if unchecked or (sent and not self._outside.listed):
-            message = (
-                f"prerequisites are the sender's word; other links that leave the file: {unchecked}"
+        said = []
+        if self._outside.prerequisites - self._outside.bases and not self._outside.listed:
+            said.append("the prerequisites are the sender's word")
+        if unchecked:
+            said.append(
+                f"objects that are linked to, and may have been given to the producer: {unchecked} "
+                "(--known tells which were)"
             )
-            self._findings.add(checks.UNCHECKED_LINKS, message)
+        if untyped:
+            said.append(
+                f"known objects whose kind nobody tells: {untyped} (give --base-pack, or the types "
+                "in the list)"
+            )
+        if said:
+            self._findings.add(checks.UNCHECKED_LINKS, "not checked: " + "; ".join(said))
 
     # 9  tips
 
@@ -189,7 +198,11 @@ class Judge:
         refs, tips = sorted(header.refs.values()), sorted(set(self._asked_tips.values()))
         if refs != tips:
             names = ", ".join(f"{shorten(name)} {oid.hex()}" for name, oid in header.refs.items())
-            message = f"one ref for each tip is expected, the bundle has {len(refs)}: {names[:500]}"
+            wanted = ", ".join(oid.hex() for oid in tips)
+            message = (
+                "the bundle has to have one ref for each tip that was asked for, and no other: "
+                f"asked for {wanted[:200]}; in the bundle {names[:500]}"
+            )
             self._findings.add(checks.UNEXPECTED_REFS, message)
         other = header.prerequisites.keys() - self._outside.bases
         for oid in sorted(other):
@@ -265,6 +278,7 @@ class Judge:
         if outside.readable:
             bases = bases or outside.prerequisites
         # Without a base all that there is counts as new, for whoever asks.
+        built_on = bool(outside.bases or outside.prerequisites)
         globs = bool(self._policy.allow or self._policy.deny)
         asked = globs or self._findings.raises(checks.SENSITIVE_PATH)
         # What is named of the other side's trees may multiply.
@@ -274,12 +288,12 @@ class Judge:
             return
         roots = self._base_roots()
         # Bases that cannot be read have nothing to compare with, and nothing to pass on.
-        known = bool(roots) or not bases
-        walk = self._walk(commits, tops, roots, bases=bool(bases))
+        known = bool(roots) or not built_on
+        walk = self._walk(commits, tops, roots, trust=not known, listed=bool(bases))
         compared = len(roots) == len(bases) and not walk.unread
         if self._report.changes is not None:
             self._report.changes.compared = compared
-        if globs and bases and not known:
+        if globs and not known:
             message = "what changed cannot be told without the base's trees; give --base-pack"
             self._findings.add(checks.PATH_NOT_ALLOWED, message)
         if bases and not compared:
@@ -295,8 +309,15 @@ class Judge:
                 self._findings.add(checks.BASE_NOT_COMPARED, message)
 
     def _walk(
-        self, commits: list[int], tops: list[int], base_roots: list[bytes], *, bases: bool
+        self,
+        commits: list[int],
+        tops: list[int],
+        base_roots: list[bytes],
+        *,
+        trust: bool,
+        listed: bool,
     ) -> Comparison:
+        """Compare; ``trust``: what is not in the pack is unchanged; ``listed``: list changes."""
         from packparse.changes import Changes
         from packparse.compare import Comparison
 
@@ -308,10 +329,10 @@ class Judge:
             policy=self._policy,
             limits=self._limits,
             base_roots=base_roots,
-            trust_outside=bases and not base_roots,
+            trust_outside=trust,
         )
         changes = None
-        if bases:
+        if listed:
             changes = self._report.changes = Changes()
         try:
             walk.walk((root for _number, root in self._roots(tops)), changes)
@@ -321,7 +342,7 @@ class Judge:
             if changes is not None:
                 changes.close()
         # Links of the base may leave the tree by way of new ones, or of those of another base.
-        must = bool(base_roots) and (walk.new_links or len(base_roots) > 1)
+        must = bool(base_roots) and (walk.links_changed or len(base_roots) > 1)
         self._follow(commits, base_roots, must=must)
         return walk
 

@@ -114,8 +114,8 @@ _TABLE = (
     ),
     LimitSpec(
         "tree_depth", 128, 4_096, "folders", checks.TREE_TOO_DEEP,
-        "Folders in folders. git's own walkers stop at 2,048, and a tree of 50,000 passes its "
-        "fsck.",
+        "Folders in folders, the root of the tree included. git's own walkers stop at 2,048, and a "
+        "tree of 50,000 passes its fsck.",
     ),
     LimitSpec(
         "files", 1_000_000, 100_000_000, "files", checks.TOO_MANY_FILES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from packparse.errors import MisuseError
 from packparse.limits import Limits
+from packparse.objectformat import FORMATS
 from packparse.policy import Policy
 from packparse.resolve import CACHE_BUDGET
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from packparse.objectformat import ObjectFormat
-    from packparse.outside import BaseReader, BaseSize, Known
+    from packparse.outside import BaseInfo, BaseReader, Known
 
 __all__ = ["Options"]
 
@@ -26,8 +27,8 @@ class Options:
     ``tips`` (names to raw ids) and ``bases`` (raw ids of commits that the other side has) are added
     to those of a bundle's header; with both, the file has to be exactly the range between them.
     ``known`` tells what the producer was given. ``read_base`` gives objects of the other side: the
-    bases of a thin pack, and the trees that the new ones are compared with. ``base_size`` tells
-    their size where that is cheaper: hosts with large objects should give it.
+    bases of a thin pack, and the trees that the new ones are compared with. ``base_info`` tells
+    their kind and size where that is cheaper: hosts with large objects should give it.
 
     ``policy`` sets severities, and says which paths and identities are allowed; its limits are the
     caller's to put into ``limits``. ``cache_budget`` is in bytes; no verdict depends on it.
@@ -43,7 +44,7 @@ class Options:
         bases: frozenset[bytes] = frozenset(),
         known: Known | None = None,
         read_base: BaseReader | None = None,
-        base_size: BaseSize | None = None,
+        base_info: BaseInfo | None = None,
         policy: Policy | None = None,
         cache_budget: int = CACHE_BUDGET,
     ) -> None:
@@ -52,11 +53,26 @@ class Options:
         self.limits = Limits() if limits is None else limits
         self.object_format = object_format
         self.tips = dict(tips or {})
-        if not all(isinstance(part, bytes) for item in self.tips.items() for part in item):
-            message = "tips: names and ids are bytes"
+        self.bases = frozenset(bases)
+        if not all(isinstance(name, bytes) for name in self.tips):
+            message = "tips: names are bytes"
             raise MisuseError(message)
-        self.bases = bases
+        if not all(map(_is_id, (*self.tips.values(), *self.bases))):
+            message = "tips and bases: ids are raw bytes, 20 or 32 of them, as of bytes.fromhex"
+            raise MisuseError(message)
+        for name, answer in (("known", known), ("read_base", read_base), ("base_info", base_info)):
+            _check_answers(name, answer)
         self.known = known
         self.read_base = read_base
-        self.base_size = base_size
+        self.base_info = base_info
         self.cache_budget = cache_budget
+
+
+def _is_id(oid: object) -> bool:
+    return isinstance(oid, bytes) and len(oid) in {fmt.width for fmt in FORMATS.values()}
+
+
+def _check_answers(name: str, answer: object) -> None:
+    if answer is not None and not callable(answer):
+        message = f"{name}: is to be called with a raw id, and {answer!r} cannot be"
+        raise MisuseError(message)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     Known = Callable[[bytes], int | None]
     # raw id -> (kind, content) of an object of the trusted side, or None.
     BaseReader = Callable[[bytes], tuple[int, bytes] | None]
-    # raw id -> size of an object of the trusted side in bytes, or None.
-    BaseSize = Callable[[bytes], int | None]
+    # raw id -> (kind, size in bytes) of an object of the trusted side, or None.
+    BaseInfo = Callable[[bytes], tuple[int, int] | None]
 
-__all__ = ["Outside", "checked_kind", "checked_object", "object_id"]
+__all__ = ["Outside", "checked_info", "checked_kind", "checked_object", "object_id"]
 
+# Kinds that were asked for and are kept, about 10 MB.
+_KINDS_KEPT = 100_000
 # Below this, hashing a joined copy is quicker than hashing in two steps.
 _SMALL = 16 << 10
 
@@ -42,7 +44,7 @@ class Outside:
         *,
         known: Known | None,
         read_base: BaseReader | None,
-        base_size: BaseSize | None,
+        base_info: BaseInfo | None,
         bases: frozenset[bytes],
         prerequisites: frozenset[bytes],
     ) -> None:
@@ -51,7 +53,8 @@ class Outside:
         self._format = object_format
         self._known = known
         self._read_base = read_base
-        self._base_size = base_size
+        self._base_info = base_info
+        self._kinds: dict[bytes, int] = {}
 
     @property
     def listed(self) -> bool:
@@ -74,11 +77,15 @@ class Outside:
         return self._read_base is not None
 
     def kind(self, oid: bytes) -> int | None:
-        """The kind of an object that the producer was given: 0 if not known, None if it was not."""
+        """The kind of an object that the producer was given: 0 if not known, None if it was not.
+
+        Where ``known`` does not say of which kind, the object itself does, if it can be had.
+        """
         if oid in self.bases:
             return COMMIT
         if self._known is not None:
-            return checked_kind(self._known(oid))
+            kind = checked_kind(self._known(oid))
+            return self._own_kind(oid) if kind == 0 and self.readable else kind
         return COMMIT if oid in self.prerequisites else None
 
     def size(self, oid: bytes) -> int | None:
@@ -86,10 +93,35 @@ class Outside:
 
         It is asked for before any content that a hostile file names: that may have gigabytes.
         """
-        if self._base_size is not None:
-            return self._base_size(oid)
+        about = self.about(oid)
+        return None if about is None else about[1]
+
+    def about(self, oid: bytes) -> tuple[int, int] | None:
+        """Kind and size of an object of the trusted side; None where it is not there."""
+        if self._base_info is not None:
+            about = self._base_info(oid)
+            return None if about is None else checked_info(about)
         given = self.read(oid)
-        return None if given is None else len(given[1])
+        return None if given is None else (given[0], len(given[1]))
+
+    def _own_kind(self, oid: bytes) -> int:
+        kind = self._kinds.get(oid)
+        if kind is None:
+            about = self.about(oid)
+            kind = 0 if about is None else about[0]
+            if len(self._kinds) == _KINDS_KEPT:
+                self._kinds.clear()
+            self._kinds[oid] = kind
+        return kind
+
+    def content(self, oid: bytes, kind: int) -> bytes | None:
+        """The content of an object of ``kind`` of the trusted side; None where there is none."""
+        if self._base_info is not None:
+            about = self.about(oid)
+            if about is None or about[0] != kind:
+                return None
+        given = self.read(oid)
+        return given[1] if given is not None and given[0] == kind else None
 
     def read(self, oid: bytes) -> tuple[int, bytes] | None:
         """Kind and content of an object of the trusted side, be it given to the producer or not."""
@@ -102,6 +134,20 @@ def checked_kind(answer: object) -> int | None:
     if answer is None or (type(answer) is int and (answer == 0 or answer in KIND_NAMES)):
         return answer
     message = f"known: the answer is None, 0 or a kind from 1 to 4, not {answer!r}"
+    raise MisuseError(message)
+
+
+def checked_info(answer: object) -> tuple[int, int]:
+    """An answer of ``base_info`` other than None, or MisuseError."""
+    if (
+        isinstance(answer, tuple)
+        and len(answer) == 2
+        and all(type(number) is int for number in answer)
+        and answer[0] in KIND_NAMES
+        and answer[1] >= 0
+    ):
+        return answer
+    message = f"base_info: the answer is None, or a kind from 1 to 4 and a size, not {answer!r}"
     raise MisuseError(message)
 
 

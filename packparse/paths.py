@@ -16,7 +16,7 @@ from packparse.oddity import Oddity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from packparse.codes import Code
 
@@ -47,8 +47,8 @@ _FORBIDDEN = late.pattern(rb'[<>:"|?*\\]|[. ]\Z')
 _CLIMBS = late.pattern(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
 # Any character before a colon may be a drive (CVE-2019-1351).
 _ABSOLUTE = late.pattern(rb"[/\\]|(?:[\0-\x7f]|[\xc2-\xf4][\x80-\xbf]++):")
-# Two dots and a space, which is lost with all dots and spaces behind it.
-_LONG_DOTS = late.pattern(rb"(\A|/)\.\. [. ]*+(?![^/])")
+# One or two dots and a space, which is lost with all dots and spaces behind it.
+_LONG_DOTS = late.pattern(rb"(\A|/)(\.\.?) [. ]*+(?![^/])")
 
 # --- names that nothing is wrong with -----------------------------------------------------------
 
@@ -71,17 +71,19 @@ def is_absolute(path: bytes) -> bool:
 def parts(path: bytes, *, windows: bool) -> list[bytes]:
     """The names that a path is made of, empty ones and dots included.
 
-    On Windows a backslash separates as well, and a space behind two dots is lost.
+    On Windows a backslash separates as well, and a space behind one or two dots is lost.
     """
     if windows:
-        path = _LONG_DOTS.sub(rb"\1..", path.replace(b"\\", b"/"))
+        path = _LONG_DOTS.sub(rb"\1\2", path.replace(b"\\", b"/"))
     return path.split(b"/")
 
 
-def name_oddities(name: bytes, mode: int) -> list[Oddity]:
+def name_oddities(
+    name: bytes, mode: int, wanted: Callable[[Code], bool] = lambda _code: True
+) -> list[Oddity]:
     """All that is odd about one entry's name; ``mode`` is the entry's as git reads it (16 bits).
 
-    The detail of each is the name.
+    The detail of each is the name. ``wanted`` is asked for each code before the words are made.
     """
     is_link = mode & modes.TYPE == modes.LINK
     if _PLAIN.fullmatch(name) or (name in dotnames.DOTFILES and not is_link):
@@ -90,6 +92,7 @@ def name_oddities(name: bytes, mode: int) -> list[Oddity]:
     if is_link:
         found += [(code, words) for code, applies, words in _LINK_TESTS if applies(name)]
     found += _alias_oddities(name)
+    found = [item for item in found if wanted(item[0])]
     if not found:
         return []
     shown = shorten(name) or '""'
@@ -98,8 +101,9 @@ def name_oddities(name: bytes, mode: int) -> list[Oddity]:
 
 def _which(code: Code, name: bytes) -> str:
     # Quoted, the character is some bytes among others.
-    hides = code in {codes.CONTROL_IN_NAME, codes.DECEPTIVE_NAME}
-    return f" ({hidden.first(name)})" if hides else ""
+    if code is codes.CONTROL_IN_NAME:
+        return f" ({hidden.first_control(name)})"
+    return f" ({hidden.first_deceptive(name)})" if code is codes.DECEPTIVE_NAME else ""
 
 
 def fold(name: bytes) -> bytes:
@@ -119,20 +123,31 @@ def fold(name: bytes) -> bytes:
     return text.encode("utf-8", "surrogateescape").rstrip(b". ")
 
 
-def collisions(entries: Sequence[tuple[int, bytes]]) -> list[Oddity]:
+def collisions(
+    entries: Sequence[tuple[int, bytes]], folds: Sequence[bytes]
+) -> Iterator[tuple[Oddity, list[int]]]:
     """The names of one tree, given as (mode, name), that a file system may take for the same.
 
-    One oddity for each group of such names; its detail is made from the sorted names. Names that
-    are equal byte for byte are another rule's business, except for a link and a folder: whoever
-    puts up with duplicates would still write through the link.
+    ``folds`` are the names folded. One oddity for each group of such names, with the numbers of
+    their entries; its detail is made from the sorted names. Names that are equal byte for byte are
+    another rule's business, except for a link and a folder: whoever puts up with duplicates would
+    still write through the link.
     """
-    if _are_apart([name for _, name in entries]):
-        return []
-    groups: dict[bytes, list[tuple[int, bytes]]] = {}
-    for entry in entries:
-        groups.setdefault(fold(entry[1]), []).append(entry)
-    found = (_collision(group) for group in groups.values() if len(group) > 1)
-    return [oddity for oddity in found if oddity]
+    seen: set[bytes] = set()
+    groups: dict[bytes, list[int]] = {}
+    for key in folds:
+        if key in seen:
+            groups[key] = []
+        seen.add(key)
+    if not groups:
+        return
+    for number, key in enumerate(folds):
+        if key in groups:
+            groups[key].append(number)
+    for numbers in groups.values():
+        oddity = _collision([entries[number] for number in numbers])
+        if oddity is not None:
+            yield oddity, numbers
 
 
 # --- single names -------------------------------------------------------------------------------
@@ -216,14 +231,6 @@ def _alias_oddities(name: bytes) -> Iterable[tuple[Code, str]]:
 
 
 # --- names beside each other --------------------------------------------------------------------
-
-
-def _are_apart(names: list[bytes]) -> bool:
-    """Whether all names differ by more than case; False means little."""
-    joined = b"\0".join(names) + b"\0"
-    if not joined.isascii() or b".\0" in joined or b" \0" in joined:
-        return False
-    return len(set(joined.lower().split(b"\0"))) == len(names) + 1
 
 
 def _collision(group: list[tuple[int, bytes]]) -> Oddity | None:

@@ -24,6 +24,8 @@ __all__ = ["Policy", "named", "parse"]
 
 _KEYS = ("extends", "severity", "limits", "paths", "identities")
 _LISTS = {"paths": ("allow", "deny", "sensitive"), "identities": ("authors", "committers")}
+# Before the name of a list: what follows is added to it.
+_ADDED = "more_"
 _LONGEST_SHOWN = 60
 _LARGEST = 10**20
 _WORDS = {severity: severity for severity in codes.SEVERITIES} | {"warn": codes.WARNING}
@@ -83,6 +85,19 @@ class Policy:
                 globs.check()
             except MisuseError as error:
                 raise _misuse(name, key, str(error)) from None
+
+    def chosen_severities(self) -> dict[Code, str]:
+        """The severities to go before those of a rule set.
+
+        Whoever lists paths or people wants them kept, also under the rules of git, where no other
+        check of this project counts.
+        """
+        chosen = {}
+        if self.allow or self.deny:
+            chosen[checks.PATH_NOT_ALLOWED] = codes.ERROR
+        if self.authors or self.committers:
+            chosen[checks.IDENTITY_NOT_ALLOWED] = codes.ERROR
+        return chosen | self.severities
 
     def refuses_path(self, path: bytes) -> str | None:
         """Why a path that changed is not allowed, in printable ASCII; None if it is.
@@ -203,10 +218,16 @@ class _File:
         return preset, {name: self._limit(name, value) for name, value in table.items()}
 
     def lists(self, section: str, before: dict[str, Iterable[str]]) -> dict[str, Iterable[str]]:
-        """The lists of globs in a table, each in the place of the one in ``before``."""
+        """The lists of globs in a table: each in the place of one in ``before``, or added to it."""
         table = self._table(section)
-        self._known(section, table, before)
-        return before | {name: self._texts(f"{section}.{name}", table[name]) for name in table}
+        self._known(section, (name.removeprefix(_ADDED) for name in table), before)
+        texts = {name: self._texts(f"{section}.{name}", table[name]) for name in table}
+        found: dict[str, Iterable[str]] = {}
+        for name, kept in before.items():
+            added = texts.get(_ADDED + name)
+            listed = texts.get(name, kept)
+            found[name] = listed if added is None else (*listed, *added)
+        return found
 
     def _texts(self, key: str, value: object) -> list[str]:
         items = value if isinstance(value, list) else [value]

@@ -190,7 +190,7 @@ class ObjectReader:
 
     def _keep(self, number: int, content: bytes | bytearray) -> None:
         size = len(content) + 200
-        if size > self._most >> 3 or number in self._kept:
+        if size > self._most >> 3:
             return
         if size > self._room:
             self._kept.clear()

@@ -230,7 +230,7 @@ def _open(path: str) -> int:
         if not regular:
             os.close(descriptor)
     if not regular:
-        message = "not a regular file"
+        message = "not a regular file; for a pipe give - and its content as standard input"
         raise OSError(message)
     return descriptor
 

@@ -135,7 +135,7 @@ class SpecialFiles:
     def _file(self, flag: int, oid: bytes) -> None:
         number = self._pack.index.first(oid)
         if number is None:
-            about = self._about_outside(oid)
+            about = self._outside.about(oid)
         else:
             about = self._pack.table.kinds[number], self._pack.table.sizes[number]
         if about is None:
@@ -148,30 +148,21 @@ class SpecialFiles:
             # By its mode it may be a folder, or a file.
             self._places.want(finding, kind, oid, flags=flag)
             return
-        self._bytes += size
-        if self._bytes > _TOGETHER * self._limits.special_bytes:
-            what = f"all .gitmodules and .gitattributes together have {_TOGETHER} times"
-            raise self._limits.passed("special_bytes", self._bytes // _TOGETHER, what)
         if size > self._limits.special_bytes:
             what = f"a {_NAMES[flag]} has"
             error = self._limits.passed("special_bytes", size, what)
             self._add(Oddity(error.code, b"", error.message, error.limit), flag, oid)
             return
+        self._bytes += size
+        if self._bytes > _TOGETHER * self._limits.special_bytes:
+            what = f"all .gitmodules and .gitattributes together have {_TOGETHER} times"
+            raise self._limits.passed("special_bytes", self._bytes // _TOGETHER, what)
         content = self._trees.blob(oid, size)
         if content is None:
             self._unread_file(flag, oid)
             return
         for oddity in content_oddities(flag, content):
             self._add(oddity, flag, oid)
-
-    def _about_outside(self, oid: bytes) -> tuple[int, int] | None:
-        """Kind and size of a special file of the other side; None where it cannot be had."""
-        size = self._outside.size(oid)
-        if size is None or size > self._limits.special_bytes:
-            # Of what is too large the kind is not asked for.
-            return None if size is None else (BLOB, size)
-        given = self._outside.read(oid)
-        return None if given is None else (given[0], size)
 
     def _unread_file(self, flag: int, oid: bytes) -> None:
         if not self._outside.open_ended and self._outside.kind(oid) is None:
@@ -244,9 +235,10 @@ class SpecialFiles:
 
     def _may_be_link(self, name: bytes) -> bool:
         folds = self._pack.examiner.reader.link_folds
-        # Of the base's links nothing is known here.
+        # Of the base's links nothing is known here, and nothing at all of those in submodules.
         return (
-            self._outside.has_bases
+            bool(self._pack.examiner.submodules)
+            or self._outside.has_bases
             or self._outside.listed
             or folds is None
             or paths.fold(name) in folds

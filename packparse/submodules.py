@@ -7,6 +7,7 @@ from packparse.entry import TREE
 from packparse.escape import shorten
 from packparse.follow import entry_at
 from packparse.objects import gitmodules
+from packparse.paths import fold, parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from packparse.findings import Findings
     from packparse.limits import Limits
     from packparse.pack import Pack
-    from packparse.trees import Trees
+    from packparse.trees import Entries, Trees
 
     # A path, the kind of what is tracked there, and where that is a link its raw id.
     Conflict = tuple[bytes, int, bytes]
@@ -44,6 +45,7 @@ class Submodules:
         self._holders: set[bytes] = set()
         self._compared = 0
         self._known: dict[bytes, set[bytes] | None] = {}
+        self._named: set[bytes] | None = None
         # Conflicts that the bases have as well; once they are asked for.
         self._had: set[Conflict] | None = None
 
@@ -63,8 +65,7 @@ class Submodules:
     def _check_file(self, paths: set[bytes], roots: list[bytes], findings: Findings) -> None:
         """Check the trees whose .gitmodules has these paths."""
         for root in roots:
-            if root in self._holders:
-                self._check_entries(root, paths, findings)
+            self._check_entries(root, paths, findings)
             for conflict in self._conflicts(root, paths):
                 path = conflict[0]
                 message = f"{shorten(path)} is in .gitmodules, and something else is tracked there"
@@ -75,7 +76,13 @@ class Submodules:
                     findings.inherit(finding)
 
     def _check_entries(self, root: bytes, paths: set[bytes], findings: Findings) -> None:
-        for path, oid in self._links(root):
+        links = dict(self._links(root)) if root in self._holders else {}
+        # Below folders that the pack lacks there may be some whose entry was taken out.
+        for path in self._base_paths() - paths - links.keys():
+            entry = entry_at(self._trees, root, path, self._count)
+            if entry is not None and entry[0] & modes.TYPE == modes.SUBMODULE:
+                links[path] = entry[1]
+        for path, oid in links.items():
             if path not in paths:
                 message = f"the submodule {shorten(path)} has no entry in .gitmodules"
                 finding = findings.add(
@@ -97,6 +104,13 @@ class Submodules:
         if self._compared > 4 * self._limits.files:
             what = "comparing .gitmodules with the trees costs as much as"
             raise self._limits.passed("files", self._compared // 4, what)
+
+    def _base_paths(self) -> set[bytes]:
+        """The paths in the .gitmodules of all bases."""
+        if self._named is None:
+            files = {self._file(root) for root in self._base_roots}
+            self._named = set().union(*(self._paths(file) or () for file in files))
+        return self._named
 
     def _inherited(self) -> set[Conflict]:
         if self._had is None:
@@ -133,16 +147,19 @@ class Submodules:
         self._count(len(paths))
         found: list[Conflict] = []
         # Folder by folder, so that a large one is not taken apart once for each path.
-        waiting = {root: [(path, path) for path in paths]}
+        waiting = {root: [(_names(path), path) for path in paths]}
         while waiting:
             oid, listed = waiting.popitem()
             entries = self._trees.entries(oid) or {}
-            for rest, path in listed:
-                part, _, below = rest.partition(b"/")
-                mode, target = entries.get(part, (modes.SUBMODULE, b""))
+            if any(names and names[0] not in entries for names, _path in listed):
+                # Some file system may take another name for one of these.
+                self._count(len(entries) // 4)
+                entries = {fold(name): entry for name, entry in entries.items()} | entries
+            for names, path in listed:
+                mode, target = _entry(entries, names)
                 kind = mode & modes.TYPE
-                if kind == modes.FOLDER and below:
-                    waiting.setdefault(target, []).append((below, path))
+                if kind == modes.FOLDER and len(names) > 1:
+                    waiting.setdefault(target, []).append((names[1:], path))
                 elif kind != modes.SUBMODULE:
                     found.append((path, kind, target if kind == modes.LINK else b""))
         return sorted(found)
@@ -156,10 +173,24 @@ class Submodules:
             self._count(1 + len(entries) // 20)
             for name, (mode, target) in entries.items():
                 if mode & modes.TYPE == modes.SUBMODULE:
-                    self._count(1 + len(prefix) // 64)
+                    self._count(10 + (len(prefix) + len(name)) // 8)
                     yield prefix + name, target
                 elif target in self._holders:
+                    # What waits takes memory: at most eight bytes a unit.
+                    self._count(10 + (len(prefix) + len(name)) // 8)
                     stack.append((target, prefix + name + b"/"))
+
+
+def _entry(entries: Entries, names: tuple[bytes, ...]) -> tuple[int, bytes]:
+    """What has the first of ``names``, folded where it has to be; else what is no conflict."""
+    if not names:
+        return modes.SUBMODULE, b""
+    return entries.get(names[0]) or entries.get(fold(names[0])) or (modes.SUBMODULE, b"")
+
+
+def _names(path: bytes) -> tuple[bytes, ...]:
+    """The names on the way of a path, as any reader takes them apart."""
+    return tuple(part for part in parts(path, windows=True) if part not in {b"", b"."})
 
 
 def _holders(pack: Pack, roots: Iterable[bytes]) -> set[bytes]:

@@ -20,14 +20,24 @@ __all__ = ["Trees"]
 # Entries kept, some 300 bytes each, and those of the largest tree that is kept.
 _KEPT = 50_000
 _LARGEST_KEPT = 25_000
+# Entries that may be taken apart, as a multiple of the limit on files, and bytes of one at least.
+_MOST_READ = 16
+_ENTRY_BYTES = 28
 # A base may be a merge that no candidate may be.
 _LIMITS = Limits("history")
 
 
 class Trees:
-    """Reads trees and the roots of commits, wherever they are."""
+    """Reads trees and the roots of commits, wherever they are.
 
-    def __init__(self, pack: Pack, outside: Outside) -> None:
+    Raises PackError: inputChanged, corruptBaseObject, restoredTooMuch; and tooManyFiles where all
+    trees that are taken apart have many times as many entries as that limit allows.
+    """
+
+    def __init__(self, pack: Pack, outside: Outside, limits: Limits) -> None:
+        self._limits = limits
+        self._missing: set[tuple[bytes, int]] = set()
+        self._work = 0
         self._pack = pack
         self._outside = outside
         self._kept: dict[bytes, Entries] = {}
@@ -39,8 +49,15 @@ class Trees:
         found = self._pack.kind(oid)
         if found is not None:
             return self._pack.read(oid) if found == kind else None
-        given = self._outside.read(oid)
-        return given[1] if given is not None and given[0] == kind else None
+        if (oid, kind) in self._missing:
+            return None
+        content = self._outside.content(oid, kind)
+        if content is None:
+            # It may be a gigabyte of another kind, and be asked for again and again.
+            if len(self._missing) == _KEPT:
+                self._missing.clear()
+            self._missing.add((oid, kind))
+        return content
 
     def size(self, oid: bytes) -> int:
         """The size of a blob in bytes; 0 where it cannot be had."""
@@ -72,6 +89,7 @@ class Trees:
         entries: Entries = {}
         for mode, name, target in tree.entries(content, self._pack.table.width):
             entries.setdefault(name, (int(mode, 8) & 0xFFFF, target))
+        self._count(len(content) // _ENTRY_BYTES + 1)
         if len(entries) <= _LARGEST_KEPT:
             # An empty tree takes room as well.
             self._room -= len(entries) + 1
@@ -80,6 +98,13 @@ class Trees:
                 self._room = _KEPT - len(entries)
             self._kept[oid] = entries
         return entries
+
+    def _count(self, entries: int) -> None:
+        """Count entries that were taken apart, each about half a microsecond."""
+        self._work += entries
+        if self._work > _MOST_READ * self._limits.files:
+            what = "reading trees again and again costs as much as"
+            raise self._limits.passed("files", self._work // _MOST_READ, what)
 
     def root(self, oid: bytes) -> bytes | None:
         """The id of a commit's tree; None where the commit cannot be had, or has none."""

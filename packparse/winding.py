@@ -86,7 +86,6 @@ class Winding:
         seen = set(stack)
         while stack:
             oid, prefix = stack.pop()
-            self._count(50 + len(prefix))
             entries = self._trees.entries(oid)
             if entries is None:
                 self._unread = True
@@ -96,6 +95,8 @@ class Winding:
                 kind = mode & modes.TYPE
                 step = (target, prefix + name + b"/")
                 if kind == modes.FOLDER and step not in seen:
+                    # What is held takes memory: about two bytes a unit.
+                    self._count(100 + len(prefix) + len(name))
                     seen.add(step)
                     stack.append(step)
                 elif kind == modes.LINK and self._is_winding(target):

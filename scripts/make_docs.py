@@ -130,12 +130,14 @@ reaches is refused as a stowaway.
 `--known` is a list of the objects that the producer was given, one OID or `OID TYPE` a line.
 `git rev-list --objects --no-object-names BASE` prints one, and so does
 `git cat-file --batch-all-objects --batch-check='%(objectname) %(objecttype)'`.
-Without it, links that leave a file with prerequisites or a base are counted and not checked.
+Without it, what a file with prerequisites or a base names and does not bring is counted and not
+checked, and the note `uncheckedLinks` says so.
 
 `--base-pack` is a pack or bundle of the trusted side; a thin one may rest on those before it.
 It gives the bases of a thin pack, and the trees and files that the new ones are compared with.
-It is no list of what was given: where the file rests on an object that is in it and not among the
-known ones, it is refused as smuggled.
+It is no list of what was given, and gives no leave: with `--known`, what the file names and is in
+the base pack alone is refused as smuggled.
+Of known objects that are listed without a type it tells the type.
 
 `--policy` is explained in [policy files](policy.md), `--limit` in [limits](limits.md).
 

@@ -72,6 +72,7 @@ what is allowed there.
 
 Tables are merged with those of the policy that is extended: what is not named stays.
 Lists are replaced as a whole, so `sensitive = []` switches that list off.
+With `more_` before its name a list is added to instead, as in `more_sensitive = ["deploy/**"]`.
 
 ## Severities
 
@@ -143,7 +144,11 @@ An oddity that the base already has at the same path is inherited.
 It is reported as such and never a reason to refuse: where the policy says error, it becomes a note.
 So a stricter policy never refuses a candidate for what was there before; and paths that did not
 change are held against no glob.
-Without a base everything counts as the candidate's own.
+With several bases a path is changed where it is as in none of them, and deleted where all had it.
+Without a base everything counts as the candidate's own; sensitive paths are then looked for only
+where the policy calls them errors, or has globs in `allow` or `deny`.
+Where the trees of the base, or of a bundle's prerequisites, cannot be read, a policy with such
+globs is not met: what changed cannot be told.
 
 ## Example
 

@@ -40,8 +40,8 @@ _NOT_A_CHAR = b"\xff"
 _LONGEST_URL = 1024
 # Bytes of the file: core.bigFileThreshold, beyond which git's check does not load it.
 _LARGEST = 512 << 20
-# Of a value in a detail.
-_LONGEST_VALUE = 1024
+# Of a name, and of a value, in a detail.
+_LONGEST_SHOWN = 256
 # Oddities of one code that are told one by one; a megabyte has room for a hundred thousand.
 _KEPT = 1_000
 _REST = b"\0"
@@ -101,7 +101,8 @@ class Modules:
     """What a .gitmodules says: its submodules by name, and the oddities of the file.
 
     The detail of an oddity is the submodule's name, NAME.KEY=VALUE, or empty where it is about the
-    file; then a NUL, and a hash of what goes with it. A long value is cut and ends in its SHA-256.
+    file; then a NUL, and a hash of what goes with it. Of a long name or value the beginning stands
+    there, and its SHA-256.
     """
 
     __slots__ = ("oddities", "submodules")
@@ -131,20 +132,24 @@ def read(content: bytes | bytearray) -> Modules:
         # To git's check it is a line's end as well, which may join what is beside it otherwise.
         other = _Reader(content.replace(_NOT_A_CHAR, b"\n"))
         other.take()
-        for place, oddity in other.told.items():
+        for place, (oddity, name) in other.told.items():
             if oddity.code.since:
-                reader.told.setdefault(place, oddity)
+                reader.told.setdefault(place, (oddity, name))
     return Modules(reader.oddities(), reader.submodules)
 
 
 class _Reader:
-    """Takes settings one by one; ``told`` are the oddities by code, submodule, key and value."""
+    """Takes settings one by one.
+
+    ``told`` are oddities, each with its submodule's name, by code, name, key and value.
+    """
 
     def __init__(self, content: bytes | bytearray) -> None:
         self._content = content
         self.submodules: dict[bytes, Submodule] = {}
-        self.told: dict[tuple[str, bytes, bytes, bytes], Oddity] = {}
+        self.told: dict[tuple[str, bytes, bytes, bytes], tuple[Oddity, bytes]] = {}
         self._counts: dict[str, int] = {}
+        self._names: dict[bytes, bytes] = {}
         self._hashes: dict[bytes, bytes] = {}
         # All that was set, by submodule.
         self._said: dict[bytes, list[tuple[bytes, bytes | None]]] = {}
@@ -155,7 +160,8 @@ class _Reader:
         """Note what is wrong with a submodule's name or setting, unless it is known."""
         # Texts are made last: a hostile file may say one fault of a long name many times.
         shown = b"" if value is None else _bounded(value)
-        place = code.name, name, key, shown
+        short = self._short(name)
+        place = code.name, short, key, shown
         if place in self.told or not self._counted(code):
             return
         subject = key.decode() or "the name"
@@ -163,8 +169,8 @@ class _Reader:
             subject += f" {shorten(value) or _EMPTY}"
         message = f"submodule {shorten(name) or _EMPTY}: {subject} {words}"
         # With the value: a base that has one bad URL does not excuse another one.
-        detail = b"%b.%b=%b" % (name, key, shown) if key else name
-        self.told[place] = Oddity(code, detail, message)
+        detail = b"%b.%b=%b" % (short, key, shown) if key else short
+        self.told[place] = Oddity(code, detail, message), name
 
     def _counted(self, code: Code) -> bool:
         """Count one of a code; past the bound one stands for all the others."""
@@ -173,14 +179,14 @@ class _Reader:
             # No other content has the same.
             detail = sha256(self._content).hexdigest().encode()
             message = f"there are more of these than the {_KEPT} that are listed"
-            self.told[code.name, b"", b"", _REST] = Oddity(code, detail, message)
+            self.told[code.name, b"", b"", _REST] = Oddity(code, detail, message), b""
         return count <= _KEPT
 
     def tell_unparsed(self, message: str, rest: bytes) -> None:
         """Note that readers make different things of ``rest``, the end of the file."""
         code = pathcodes.GITMODULES_PARSE
         detail = b"\0" + sha256(rest).hexdigest().encode()
-        self.told.setdefault((code.name, b"", b"", b""), Oddity(code, detail, message))
+        self.told.setdefault((code.name, b"", b"", b""), (Oddity(code, detail, message), b""))
 
     def oddities(self) -> list[Oddity]:
         """All that was told; behind a NUL, details have a hash of the submodule's settings.
@@ -188,9 +194,17 @@ class _Reader:
         These work together: a bad name is worse with another URL.
         """
         return [
-            oddity._replace(detail=b"%b\0%b" % (oddity.detail, self._settings(place[1])))
-            for place, oddity in self.told.items()
+            oddity._replace(detail=b"%b\0%b" % (oddity.detail, self._settings(name)))
+            for oddity, name in self.told.values()
         ]
+
+    def _short(self, name: bytes) -> bytes:
+        """A name as it stands in details: cut, with a hash, where it is long."""
+        if len(name) <= _LONGEST_SHOWN:
+            return name
+        if name not in self._names:
+            self._names[name] = _bounded(name)
+        return self._names[name]
 
     def _settings(self, name: bytes) -> bytes:
         if name not in self._hashes:
@@ -241,6 +255,9 @@ class _Reader:
             if not name or _CLIMBS.search(name):
                 fault = "climbs out of .git/modules" if name else "is empty"
                 self.tell(pathcodes.GITMODULES_NAME, name, fault)
+            elif _CLIMBS_SOMEWHERE.search(name):
+                fault = "climbs where dots and spaces behind two dots are dropped"
+                self.tell(pathcodes.GITMODULES_UNSAFE_NAME, name, fault)
         return submodule, only_key
 
     def _setting(self, submodule: Submodule, key: bytes, value: bytes | None) -> None:
@@ -281,9 +298,9 @@ class _Reader:
 
 
 def _bounded(value: bytes) -> bytes:
-    if len(value) <= _LONGEST_VALUE:
+    if len(value) <= _LONGEST_SHOWN:
         return value
-    return value[:_LONGEST_VALUE] + b" " + sha256(value).hexdigest().encode()
+    return value[:_LONGEST_SHOWN] + b" " + sha256(value).hexdigest().encode()
 
 
 def _c_string(value: bytes) -> bytes:

@@ -119,27 +119,29 @@ class _Shape:
         codes = bytes(listed)
         self.trees, self.blobs = codes.translate(_TREES_OF), codes.translate(_BLOBS_OF)
         # Folds that are all different rule out duplicates and collisions alike.
-        plain = all(map(lt, sorts, sorts[1:])) and len(set(folds)) == len(folds)
-        lowered = key.lower()
-        if b" head" in lowered and (b" objects" in lowered or b" commondir" in lowered):
-            plain = False  # perhaps a bare repository
+        distinct = set(folds)
+        plain = all(map(lt, sorts, sorts[1:])) and len(distinct) == len(folds)
+        if b"head" in distinct and treecheck.is_repository(distinct):
+            plain = False
         self.flags = b""
-        self.special: list[int] = []
+        self.special: Sequence[int] = ()
         if codes.strip(_USUAL_CODES):
             flags = codes.translate(_FLAGS_OF)
             plain = plain and not any(flag & _ODD for flag in flags)
             self.flags = bytes(flag & ~_ODD for flag in flags)
             self.special = [number for number, flag in enumerate(self.flags) if flag]
         self._key = key
-        # Submodules alone are common, and need no slow reading of all that is beside them.
-        self.odd = self._gitlinks() if plain else treecheck.templates(self.heads(), limits)
+        self.odd: Sequence[Template] = ()
+        if not plain or len(self.special) > treecheck.KEPT:
+            self.odd = treecheck.templates(self.heads(), limits)
+        elif self.special:
+            # Submodules alone are common, and need no slow reading of all that is beside them.
+            self.odd = self._gitlinks()
         self._ends: array[int] | None = None
         self._places: array[int] | None = None
 
     def _gitlinks(self) -> list[Template]:
         numbers = [number for number in self.special if self.flags[number] & GITLINK]
-        if not numbers:
-            return []
         names = [name for _mode, name in self.heads()]
         return [treecheck.gitlink(names[number], number) for number in numbers]
 
@@ -260,7 +262,9 @@ class TreeReader:
         known = self._rows.get
         rows = [known(head) or self._judge(head) for head in heads]
         shape = _Shape(key, rows, self.width, self._limits)
-        size = len(key) + len(heads) * 20 + len(shape.odd) * 500 + 500
+        size = len(key) + len(heads) * 20 + 500
+        if shape.odd:
+            size += sum(500 + 8 * len(numbers) for _oddity, numbers in shape.odd)
         if size > _SHAPE_BYTES >> 1:
             return shape
         self._room -= size

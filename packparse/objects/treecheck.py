@@ -7,6 +7,8 @@ paths.py. This is the slow and exact reading; tree.py tells which trees need it.
 from __future__ import annotations
 
 import re
+from hashlib import sha256
+from itertools import chain
 
 from packparse import checks, late, modes, pathcodes, paths
 from packparse.escape import shorten
@@ -14,8 +16,9 @@ from packparse.oddity import Oddity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from packparse.codes import Code
     from packparse.limits import Limits
 
     # Mode as git reads it, name.
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
     Template = tuple[Oddity, tuple[int, ...]]
 
 __all__ = [
-    "ENTRY", "STANDARD_MODES", "entry_oddities", "filled", "gitlink", "null_ids", "oddities",
-    "templates",
+    "ENTRY", "KEPT", "STANDARD_MODES", "entry_oddities", "filled", "gitlink", "is_repository",
+    "null_ids", "oddities", "templates",
 ]  # fmt: skip
 
 # Codes of names behind which the content matters as much as the name.
@@ -45,16 +48,18 @@ _BY_CONTENT = frozenset(
         pathcodes.MAILMAP_SYMLINK,
     )
 )
-# Of a bare repository: what decides what git does there, and the longest of these names, folded or
-# not.
+# Of a bare repository: what decides what git does there.
 _DECIDING = (b"head", b"config", b"commondir", b"objects", b"refs")
-_LONGEST_PART = 64
+# Of kinds or ids in a detail, in bytes.
+_LONGEST_DETAIL = 1_024
 # Kinds of which the same holds for every name.
 _BY_KIND = frozenset((modes.LINK, modes.SUBMODULE))
 STANDARD_MODES = frozenset((0o100644, 0o100755, modes.LINK, modes.FOLDER, modes.SUBMODULE))
 _TYPES = frozenset((0o100000, modes.LINK, modes.FOLDER, modes.SUBMODULE))
 # Leading zeros aside; more would not fit into the 16 bits that git keeps.
 _MOST_DIGITS = 6
+# Oddities of one code that are told one by one.
+KEPT = 1_000
 # Of a name, or a mode, that is too long.
 _SHOWN = 256
 _SHOWN_DIGITS = 24
@@ -89,25 +94,47 @@ def oddities(data: bytes | bytearray, width: int, limits: Limits) -> list[Oddity
 
 
 def templates(heads: Iterable[tuple[bytes, bytes]], limits: Limits) -> list[Template]:
-    """What is odd about the modes, as octal digits, and names of a tree, in their order."""
+    """What is odd about the modes, as octal digits, and names of a tree, in their order.
+
+    Of each code some are told, and one stands for the others: a tree may have a hundred thousand.
+    """
     found: list[Template] = []
     listed: list[_Entry] = []
+    counts: dict[Code, int] = {}
+
+    def wanted(code: Code) -> bool:
+        count = counts[code] = counts.get(code, 0) + 1
+        return count <= KEPT
+
     for number, (digits, name) in enumerate(heads):
         mode = int(digits, 8) & 0xFFFF
         found += (
-            (oddity, (number,))
-            if oddity.code in _BY_CONTENT or mode & modes.TYPE in _BY_KIND
-            else (oddity, ())
-            for oddity in entry_oddities(digits, name, limits)
+            _template(oddity, mode & modes.TYPE, number)
+            for oddity in entry_oddities(digits, name, limits, wanted)
         )
-        if mode & modes.TYPE == modes.SUBMODULE:
+        if mode & modes.TYPE == modes.SUBMODULE and wanted(pathcodes.GITLINK):
             found.append(gitlink(name, number))
         listed.append((mode, name))
-    found += _order(listed)
-    found += _duplicates(listed)
-    found += _collisions(listed)
-    found += _repository(listed)
+    folds = [paths.fold(name) for _mode, name in listed]
+    others = (_order(listed), _duplicates(listed), _collisions(listed, folds), _repository(folds))
+    found += (item for item in chain(*others) if wanted(item[0].code))
+    many = [code for code, count in counts.items() if count > KEPT]
+    if many:
+        # No other tree has the same, so that a base excuses nothing that is not listed.
+        names = sha256(b"\0".join(b"%o %b" % entry for entry in listed)).hexdigest().encode()
+        message = f"there are more of these than the {KEPT} that are listed"
+        every = tuple(range(len(listed)))
+        found += ((Oddity(code, b"\0" + names, message), every) for code in many)
     return found
+
+
+def _template(oddity: Oddity, kind: int, number: int) -> Template:
+    if oddity.code in _BY_CONTENT or kind in _BY_KIND:
+        return oddity, (number,)
+    if kind == modes.FILE:
+        return oddity, ()
+    # A name that was a file's is another oddity where it is a folder's.
+    return oddity._replace(detail=b"%b\0%o" % (oddity.detail, kind)), ()
 
 
 def gitlink(name: bytes, number: int) -> Template:
@@ -133,15 +160,24 @@ def _with_ids(oddity: Oddity, numbers: tuple[int, ...], oids: Sequence[bytes]) -
     if not numbers:
         return oddity
     code, detail, message, limit = oddity
-    names = [oids[number].hex() for number in numbers]
-    if code is pathcodes.GITLINK:
-        message = f"submodule {shorten(detail)} at commit {names[0]}"
-    detail = b"\0".join((detail, *map(str.encode, names)))
-    return Oddity(code, detail, message, limit)
+    if not message:  # a submodule
+        message = f"submodule {shorten(detail)} at commit {oids[numbers[0]].hex()}"
+    behind = b"\0".join(oids[number].hex().encode() for number in numbers)
+    return Oddity(code, b"%b\0%b" % (detail, _bounded(behind)), message, limit)
 
 
-def entry_oddities(digits: bytes, name: bytes, limits: Limits) -> list[Oddity]:
-    """What is odd about one entry's mode, as octal digits, and its name."""
+def _bounded(text: bytes) -> bytes:
+    """A part of a detail, or its hash where it is long: a group may have a hundred thousand."""
+    return text if len(text) <= _LONGEST_DETAIL else sha256(text).hexdigest().encode()
+
+
+def entry_oddities(
+    digits: bytes, name: bytes, limits: Limits, wanted: Callable[[Code], bool] = lambda _code: True
+) -> list[Oddity]:
+    """What is odd about one entry's mode, as octal digits, and its name.
+
+    ``wanted`` is asked for each code before the words are made.
+    """
     mode = int(digits, 8)
     if len(name) > limits.name_bytes:
         # No time for what else it may be.
@@ -151,19 +187,23 @@ def entry_oddities(digits: bytes, name: bytes, limits: Limits) -> list[Oddity]:
             message = f"a name has more than {paths.LARGEST} bytes: {shorten(name)}"
             found.append(Oddity(pathcodes.LARGE_PATHNAME, name[:_SHOWN], message))
     else:
-        found = paths.name_oddities(name, mode & 0xFFFF)
-    # Another mode of the same name is another oddity.
-    with_mode = b"%b\0%b" % (name, digits[-_SHOWN_DIGITS:])
-    if digits[:1] == b"0":
-        message = f"mode {shorten(digits)} of {shorten(name)} begins with a zero"
-        found.append(Oddity(checks.ZERO_PADDED_FILEMODE, with_mode, message))
-    if mode & 0xFFFF not in STANDARD_MODES:
-        message = f"mode {shorten(digits)} of {shorten(name)} is not one that git writes"
-        found.append(Oddity(checks.BAD_FILEMODE, with_mode, message))
-    if len(digits.lstrip(b"0")) > _MOST_DIGITS or mode & modes.TYPE not in _TYPES:
-        message = f"mode {shorten(digits)} of {shorten(name)} is of no kind that git has"
-        found.append(Oddity(checks.UNKNOWN_FILEMODE, with_mode, message))
+        found = paths.name_oddities(name, mode & 0xFFFF, wanted)
+    for code, what in _mode_faults(digits, mode):
+        if not wanted(code):
+            continue
+        # Another mode of the same name is another oddity.
+        detail = b"%b\0%b" % (name, digits[-_SHOWN_DIGITS:])
+        found.append(Oddity(code, detail, f"mode {shorten(digits)} of {shorten(name)} {what}"))
     return found
+
+
+def _mode_faults(digits: bytes, mode: int) -> Iterator[tuple[Code, str]]:
+    if digits[:1] == b"0":
+        yield checks.ZERO_PADDED_FILEMODE, "begins with a zero"
+    if mode & 0xFFFF not in STANDARD_MODES:
+        yield checks.BAD_FILEMODE, "is not one that git writes"
+    if len(digits.lstrip(b"0")) > _MOST_DIGITS or mode & modes.TYPE not in _TYPES:
+        yield checks.UNKNOWN_FILEMODE, "is of no kind that git has"
 
 
 def _order(listed: list[_Entry]) -> Iterator[Template]:
@@ -188,37 +228,29 @@ def _duplicates(listed: list[_Entry]) -> Iterator[Template]:
             yield Oddity(checks.DUPLICATE_ENTRIES, detail, message), (known, number)
 
 
-def _collisions(listed: list[_Entry]) -> Iterator[Template]:
-    found = paths.collisions(listed)
-    if not found:
-        return
-    # Of files only the names collide; what else collides leads to other content.
-    numbers = {
-        name: number
-        for number, (mode, name) in enumerate(listed)
-        if mode & modes.TYPE != modes.FILE
-    }
-    for oddity in found:
-        names = oddity.detail.split(b"\0") if oddity.detail[:1] != b"\0" else list(numbers)
-        yield oddity, tuple(numbers[name] for name in names if name in numbers)
+def _collisions(listed: list[_Entry], folds: list[bytes]) -> Iterator[Template]:
+    for oddity, group in paths.collisions(listed, folds):
+        kinds = _bounded(b",".join(b"%o" % (listed[number][0] & modes.TYPE) for number in group))
+        # Of files only the names collide; what else collides leads to other content.
+        others = tuple(n for n in group if listed[n][0] & modes.TYPE != modes.FILE)
+        yield oddity._replace(detail=b"%b\0%b" % (oddity.detail, kinds)), others
 
 
-# What makes git take a folder for a repository, HEAD beside it; what a program sees decides.
-_PARTS = frozenset((b"objects", b"refs"))
+_PARTS = (b"objects", b"refs")
 
 
-def _repository(listed: list[_Entry]) -> Iterator[Template]:
-    """A bare repository among the files: git takes it for one when it is entered.
+def is_repository(folds: Collection[bytes]) -> bool:
+    """Whether names, folded, make git take a folder for a bare repository when it is entered.
 
     Source: is_git_directory in git's setup.c. Objects and refs need not be folders for it, and both
     may lie where a file commondir says.
     """
-    folds = {
-        paths.fold(name): number
-        for number, (_mode, name) in enumerate(listed)
-        if len(name) <= _LONGEST_PART
-    }
-    if b"head" in folds and (b"commondir" in folds or folds.keys() >= _PARTS):
+    return b"head" in folds and (b"commondir" in folds or all(part in folds for part in _PARTS))
+
+
+def _repository(folds: list[bytes]) -> Iterator[Template]:
+    numbers = {fold: number for number, fold in enumerate(folds)}
+    if is_repository(numbers):
         message = "HEAD, and objects and refs or commondir, stand together as in a bare repository"
         oddity = Oddity(pathcodes.EMBEDDED_REPOSITORY, b"HEAD", message)
-        yield oddity, tuple(folds[name] for name in _DECIDING if name in folds)
+        yield oddity, tuple(numbers[name] for name in _DECIDING if name in numbers)

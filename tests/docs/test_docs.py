@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import NoneType
 
@@ -24,7 +25,8 @@ from packparse.table import EntryTable
 from packparse.verify import verify_bytes
 from scripts import make_docs
 from tests.support import bundles, packs
-from tests.support.candidates import Folder, link, on_top, program, submodule
+from tests.support.candidates import TIP, Folder, link, on_top, program, submodule
+from tests.support.packs import PackBuilder
 
 ROOT = make_docs.ROOT
 DOCS = ROOT / "docs"
@@ -205,18 +207,26 @@ def test_the_library_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (example,) = [block for kind, block in FENCED.findall(read(README)) if kind == "python"]
-    code = compile(example, "README.md", "exec")
+    names: dict[str, Callable[[str, str, str], bool]] = {}
+    exec(compile(example, "README.md", "exec"), names)  # noqa: S102
     monkeypatch.chdir(tmp_path)
-    whole = bundles.honest_bundle()
+    made = on_top({b"a": b"1\n"}, {b"a": b"2\n"})
+    (base,), tip = made.bases, made.tips[TIP]
+    whole = bundles.bundle(made.pack()[0], [(tip.hex(), "refs/heads/topic")], [base.hex()])
     Path("x.bundle").write_bytes(whole)
-    exec(code, {})  # noqa: S102 - this is the test
-    assert capsys.readouterr().out == "accepted\n"
+    builder = PackBuilder()
+    for kind, data in made.host.objects.values():
+        builder.add(kind, data)
+    Path("base.pack").write_bytes(builder.build())
+    Path("known.txt").write_text("".join(f"{oid.hex()}\n" for oid in made.given or ()))
+    assert names["verify"]("x.bundle", base.hex(), tip.hex())
+    assert capsys.readouterr().out == ""
+    assert not names["verify"]("x.bundle", base.hex(), base.hex())
+    assert "unexpectedRefs" in capsys.readouterr().out
     Path("x.bundle").write_bytes(whole + b"\0")
-    exec(code, {})  # noqa: S102
-    assert capsys.readouterr().out.splitlines() == [
-        f"error trailingBytes {len(whole)} bytes follow the checksum of the pack",
-        "refused, class 1",
-    ]
+    assert not names["verify"]("x.bundle", base.hex(), tip.hex())
+    said = f"error trailingBytes {len(whole)} bytes follow the checksum of the pack\n"
+    assert capsys.readouterr().out == said
 
 
 def test_the_exit_status_is_that_of_the_help() -> None:

@@ -289,21 +289,28 @@ def test_the_program_verifies_what_comes_on_standard_input(folder: Path, klass: 
     assert [r["class"] for r in reports] == [0, klass]
 
 
+MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "two lists": (
+        ("--known", "known", "--known", "known"),
+        "--known: give it once; here it is 'known' and 'known'",
+    ),
+    "two policies": (
+        ("--policy", "fork", "--policy", "mirror"),
+        "--policy: give it once; here it is 'fork' and 'mirror'",
+    ),
+    "a list of another base": (
+        ("--known", "known", "--base", OTHER),
+        f"--known known: the list does not hold the base {OTHER}",
+    ),
+}
+
+
 @pytest.mark.usefixtures("ranged")
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--known", "known", "--known", "known"), "--known: give one list"),
-        (
-            ("--known", "known", "--base", OTHER),
-            f"--known known: the list does not hold the base {OTHER}",
-        ),
-    ],
-    ids=["two lists", "another base"],
-)
-def test_a_list_that_does_not_go_with_the_base_is_misused(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+@pytest.mark.parametrize("name", MISUSED)
+def test_options_that_do_not_go_together_are_misused(
+    capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
+    arguments, said = MISUSED[name]
     status, out, err = run(capsys, "verify", *arguments, "range")
     assert (status, out) == (2, "")
     assert said in err

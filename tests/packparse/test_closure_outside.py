@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from packparse import checks
 from packparse.entry import COMMIT
 from packparse.options import Options
+from packparse.policy import named
 from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.candidates import TIP, Candidate, Folder, Store, errors, on_top, program
@@ -62,6 +64,67 @@ def test_a_link_to_what_was_not_given_is_smuggled_or_absent(
     assert [(f.code.name, f.oid, f.path) for f in errors(report)] == [(code, wanted, b"taken")]
     _, entries = made.pack()
     assert errors(report)[0].offset == entries[root].offset
+
+
+KINDS: dict[str, tuple[bytes, str]] = {
+    "a folder as a file": (b"100644", "d"),
+    "a folder as a link": (b"120000", "d"),
+    "a file as a folder": (b"40000", "a"),
+    "a file as a file": (b"100644", "a"),
+    "a folder as a folder": (b"40000", "d"),
+}
+
+
+@pytest.mark.parametrize("typed", ["by the list", "by base_info", "by the objects", "by nobody"])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_kind_of_a_known_object_is_that_of_the_entry(name: str, typed: str) -> None:
+    mode, which = KINDS[name]
+    host, base, *_ = branches()
+    folder = host.tree({b"f": b"2\n"})
+    wanted = {"a": packs.oid("blob", b"1\n"), "d": folder}[which]
+    new = Store()
+    tip = new.commit(new.raw_tree((mode, b"x", wanted)), base)
+    made = Candidate(host, new, (base,), {TIP: tip}, host.seed(base))
+    given = made.given or set()
+
+    def about(oid: bytes) -> tuple[int, int] | None:
+        found = host.read(oid)
+        return None if found is None else (found[0], len(found[1]))
+
+    def known(oid: bytes) -> int | None:
+        found = about(oid)
+        if oid not in given or found is None:
+            return None
+        return found[0] if typed == "by the list" else 0
+
+    options = Options(
+        tips=made.tips, bases=frozenset([base]), known=known,
+        read_base=host.read if typed in {"by base_info", "by the objects"} else None,
+        base_info=about if typed == "by base_info" else None,
+    )  # fmt: skip
+    report = verify_bytes(made.pack()[0], options)
+    wrong = (mode == b"40000") != (which == "d")
+    if typed == "by nobody":
+        assert report.findings.count(checks.UNCHECKED_LINKS) == 1
+        assert report.accepted
+        strict = Options(
+            tips=made.tips, bases=frozenset([base]), known=known, policy=named("fork"),
+        )  # fmt: skip
+        assert not verify_bytes(made.pack()[0], strict).accepted
+    else:
+        assert report.findings.count(checks.UNCHECKED_LINKS) == 0
+        assert [f.code.name for f in errors(report)] == ["linkKindMismatch"] * wrong
+
+
+def test_a_base_pack_alone_says_nothing_of_what_was_given() -> None:
+    # Nobody asked with a base or a list: the object may have been given, and the file lacks it.
+    host, _base, foreign, _gone = branches()
+    new = Store()
+    tip = new.commit(new.raw_tree((b"100644", b"taken", foreign)))
+    made = Candidate(host, new, (), {TIP: tip}, None)
+    (finding,) = errors(made.verify())
+    assert finding.code.name == "absentObject"
+    assert "--base or --known" in finding.message
 
 
 def test_a_parent_from_another_branch_is_smuggled() -> None:

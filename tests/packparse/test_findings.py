@@ -8,6 +8,7 @@ import tracemalloc
 import pytest
 
 from packparse import checks, codes, pathcodes
+from packparse.codes import IGNORE
 from packparse.errors import MisuseError, PackError
 from packparse.findings import Finding, Findings, LimitSeen
 
@@ -347,3 +348,25 @@ def test_an_error_is_shown_before_a_hundred_that_are_inherited() -> None:
     assert len(shown) == 100
     assert [finding.offset for finding in shown] == [*range(99), 149]
     assert findings.classes() == {codes.POLICY}
+
+
+TOLD = {
+    "a warning once more": (pathcodes.DASH_NAME, b"-a", True),
+    "a warning with other ids": (pathcodes.DASH_NAME, b"-a\x00other", True),
+    "another warning": (pathcodes.DASH_NAME, b"-b", False),
+    "an error once more": (pathcodes.HAS_DOTGIT, b".git", False),
+    "a warning without a detail": (pathcodes.DASH_NAME, b"", False),
+    "what leaves no trace": (pathcodes.CASE_COLLISION, b"x", True),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_told_neither_counts_nor_is_kept_again(name: str) -> None:
+    code, detail, told = TOLD[name]
+    findings = Findings(severities={pathcodes.CASE_COLLISION: IGNORE})
+    for known, about in ((pathcodes.DASH_NAME, b"-a"), (pathcodes.HAS_DOTGIT, b".git")):
+        findings.add(known, "message", detail=about)
+    assert findings.is_told(code, detail) is told
+    counts = findings.counts()
+    findings.add(code, "message", detail=detail)
+    assert (findings.counts() == counts) is told

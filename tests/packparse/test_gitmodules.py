@@ -384,6 +384,8 @@ def test_a_byte_order_mark_hides_nothing() -> None:
 # --- our rules ----------------------------------------------------------------------------------
 
 UNSAFE_NAMES = {
+    "a climb where a space is dropped": b".. /.. /hooks",
+    "a climb where a space is dropped, behind a name": b"x/.. /.. /y",
     "an escape character": b"a\x1b[31m",
     "a carriage return": b"a\r",
     "a NUL": b"a.x\0",

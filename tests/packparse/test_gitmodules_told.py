@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 
@@ -165,3 +166,22 @@ def test_a_large_file_takes_no_more_than_linear_time(name: str) -> None:
     begin = time.process_time()
     read(COSTLY[name])
     assert time.process_time() - begin < 8
+
+
+@pytest.mark.parametrize("key", [b"url", b"path", b"branch"])
+def test_a_thousand_faults_of_one_long_name_take_little_memory(key: bytes) -> None:
+    lines = b"".join(b"%b = -%d\n" % (key, number) for number in range(1_000))
+    content = b'[submodule "%b"]\n%b' % (b"n" * 900_000, lines)
+    tracemalloc.start()
+    found = read(content).oddities
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found
+    assert sum(len(oddity.detail) + len(oddity.message) for oddity in found) < 2_000_000
+    assert peak < 20 << 20
+
+
+def test_long_names_that_begin_alike_are_told_apart() -> None:
+    names = [b"n" * 1_000 + end for end in (b"/../a", b"/../b")]
+    found = [details(of(name)) for name in names]
+    assert found[0] != found[1]

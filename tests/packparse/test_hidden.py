@@ -85,3 +85,19 @@ def test_what_turns_text_around_is_deceptive() -> None:
     ]
     assert len(turning) == 12
     assert all(map(hidden.is_deceptive, turning))
+
+
+BOTH = {
+    "a control behind": ("\u200ba\x01", "U+0001", "U+200B"),
+    "a control before": ("a\x01\u200b", "U+0001", "U+200B"),
+    "a control alone": ("a\x01", "U+0001", ""),
+    "a character of no width alone": ("a\u200b", "", "U+200B"),
+    "neither": ("a", "", ""),
+}
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_each_kind_of_character_is_named_by_itself(name: str) -> None:
+    text, control, deceptive = BOTH[name]
+    raw = text.encode()
+    assert (hidden.first_control(raw), hidden.first_deceptive(raw)) == (control, deceptive)

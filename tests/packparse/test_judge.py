@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from packparse import checks, pathcodes
-from packparse.codes import ENVIRONMENT, ERROR, IGNORE
+from packparse.codes import ENVIRONMENT, ERROR, IGNORE, RULES, WARNING
 from packparse.limits import Limits
 from packparse.options import Options
-from packparse.policy import Policy
+from packparse.policy import Policy, named
 from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.bundles import Text, bundle
@@ -250,3 +250,62 @@ def test_a_denied_path_in_many_commits_is_told_once() -> None:
     report = on_top({b"a": b"1"}, *trees).verify(policy=DENY)
     assert refusals(report) == [("pathNotAllowed", b"secret")]
     assert report.findings.count(checks.PATH_NOT_ALLOWED) == 1
+
+
+LISTS = {
+    "paths": (Policy(deny=["a"]), ["pathNotAllowed"]),
+    "authors": (Policy(authors=["nobody <*>"]), ["identityNotAllowed"]),
+    "committers": (Policy(committers=["nobody <*>"]), ["identityNotAllowed"]),
+    "paths, as a warning": (
+        Policy(deny=["a"], severities={checks.PATH_NOT_ALLOWED: WARNING}), [],
+    ),
+    "nothing": (Policy(), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("name", LISTS)
+def test_what_a_policy_lists_is_kept_under_either_rule_set(name: str, rules: str) -> None:
+    policy, wanted = LISTS[name]
+    made = on_top({b"a": b"1"}, {b"a": b"2"})
+    assert [code for code, _ in refusals(made.verify(policy=policy, rules=rules))] == wanted
+
+
+def test_what_changed_on_prerequisites_that_cannot_be_read_is_not_told() -> None:
+    made = on_top({b"a": b"1", b"b": b"1"}, {b"a": b"1", b"b": b"2"})
+    data = bundle(made.pack()[0], [(made.tips[TIP].hex(), "refs/heads/x")], [made.bases[0].hex()])
+    bare = replace(made, bases=(), tips={}, given=None)
+    report = bare.verify(policy=Policy(allow=["b"]), data=data, read=False)
+    (finding,) = errors(report)
+    assert (finding.code.name, finding.path) == ("pathNotAllowed", None)
+    assert "give --base-pack" in finding.message
+    assert bare.verify(policy=Policy(allow=["b"]), data=data).accepted
+
+
+def test_commits_that_lie_between_and_are_elsewhere_are_not_called_unrelated() -> None:
+    host = Store()
+    first = host.commit({b"a": b"1"})
+    second = host.commit({b"a": b"2"}, first)
+    new = Store()
+    tips = {TIP: new.commit({b"a": b"3"}, second)}
+    given = host.seed(first, second, full=True)
+    (finding,) = errors(Candidate(host, new, (first,), tips, given).verify())
+    assert finding.code.name == "notDescendant"
+    assert finding.message.endswith("as far as the commits in the file tell")
+    other = Candidate(host, Store(), (first,), {}, given)
+    other.tips[TIP] = other.new.commit({b"a": b"4"})
+    messages = [f.message for f in errors(other.verify()) if f.code is checks.NOT_DESCENDANT]
+    assert messages == ["refs/heads/main does not descend from the base"]
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_what_is_odd_is_told_once_though_all_of_it_is_new(read: bool) -> None:
+    tree: Folder = {b"l": link(b"/x"), b".gitattributes": b"* filter=x\n", b"d": {b".git": b"x"}}
+    new = Store()
+    made = Candidate(Store(), new, (), {TIP: new.commit(tree)}, None)
+    report = made.verify(policy=named("fork"), read=read)
+    counts = report.findings.counts()
+    assert {name: counts[name] for name in ("symlinkAbsolute", "hasDotgit")} == {
+        "symlinkAbsolute": 1, "hasDotgit": 1,
+    }  # fmt: skip
+    assert counts["gitattributesActive"] == 1

@@ -171,6 +171,7 @@ CLIMBS = {
     "up by both separators": (b"..\\../x", 2, ()),
     "up on Windows, which drops a space": (b".. /x", 1, ()),
     "up on Windows, which drops spaces and dots": (b"a/.. . /.. ./x", 1, (b"a",)),
+    "nowhere on Windows, which drops a space": (b". /../../y", 2, (b". ",)),
     "two dots and a space within a name": (b".. a/x", 0, ()),
     "back by a backslash": (b"a\\..\\b", 0, (b"a",)),
     "a backslash in a name, read as one name": (b"a\\b/../../x", 1, (b"a\\b", b"b", b"a")),

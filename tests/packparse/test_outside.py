@@ -21,7 +21,7 @@ def outside(
     *,
     known: Callable[[bytes], int | None] | None = None,
     read_base: Callable[[bytes], tuple[int, bytes] | None] | None = None,
-    base_size: Callable[[bytes], int | None] | None = None,
+    base_info: Callable[[bytes], tuple[int, int] | None] | None = None,
     bases: frozenset[bytes] = frozenset(),
     prerequisites: frozenset[bytes] = frozenset(),
     fmt: ObjectFormat = SHA1,
@@ -30,7 +30,7 @@ def outside(
         fmt,
         known=known,
         read_base=read_base,
-        base_size=base_size,
+        base_info=base_info,
         bases=bases,
         prerequisites=prerequisites,
     )
@@ -139,7 +139,7 @@ def test_a_size_is_asked_for_where_somebody_knows_it_and_else_read() -> None:
         read.append(oid)
         return (BLOB, b"content\n") if oid == OID else None
 
-    asked = outside(read_base=reader, base_size={OID: 8}.get)
+    asked = outside(read_base=reader, base_info={OID: (BLOB, 8)}.get)
     assert (asked.size(OID), asked.size(COMMIT_ID), read) == (8, None, [])
     assert (outside(read_base=reader).size(OID), read) == (8, [OID])
     assert outside(read_base=reader).size(COMMIT_ID) is None

@@ -13,6 +13,7 @@ from packparse import pathcodes as codes
 from packparse import paths
 from packparse.codes import ERROR, Code
 from packparse.escape import quote
+from packparse.oddity import Oddity
 from tests.packparse.test_dotnames import BEHIND, DOTGIT, FILES, IS_FILE, SHORT, spelled
 
 FILE = 0o100644
@@ -506,13 +507,25 @@ STANDING: dict[str, Entries] = {
 }
 
 
+def collided(entries: Entries) -> list[Oddity]:
+    """The collisions, whose groups are those that the names say."""
+    folds = [paths.fold(name) for _mode, name in entries]
+    found = list(paths.collisions(entries, folds))
+    for oddity, group in found:
+        assert len(group) > 1
+        names = {entries[number][1] for number in group}
+        if not oddity.detail.startswith(b"\0"):
+            assert b"\0".join(sorted(names)) == oddity.detail
+    return [oddity for oddity, _group in found]
+
+
 @pytest.mark.parametrize(("entries", "code"), COLLIDING.values(), ids=COLLIDING)
 def test_names_collide(entries: Entries, code: Code) -> None:
     names = sorted({name for _, name in entries})
     # Other names beside them make no difference, nor does the order.
     others = [(FILE, b"x"), (FOLDER, b"y"), (LINK, b"z"), (FOLDER, "\u00fc".encode())]
     for listed in (entries, entries[::-1], [*others[:2], *entries, *others[2:]]):
-        (oddity,) = paths.collisions(listed)
+        (oddity,) = collided(listed)
         assert oddity.code is code
         assert oddity.detail == b"\0".join(names)
         assert all(quote(name) in oddity.message for name in names)
@@ -522,12 +535,12 @@ def test_names_collide(entries: Entries, code: Code) -> None:
 
 @pytest.mark.parametrize("entries", STANDING.values(), ids=STANDING)
 def test_names_stand_beside_each_other(entries: Entries) -> None:
-    assert paths.collisions(entries) == []
+    assert collided(entries) == []
 
 
 def test_each_group_is_one_oddity() -> None:
     entries = [(FILE, name) for name in (b"A", b"B", b"a", b"b", b"c")]
-    assert [o.detail for o in paths.collisions(entries)] == [b"A\0a", b"B\0b"]
+    assert [o.detail for o in collided(entries)] == [b"A\0a", b"B\0b"]
 
 
 def many_cases(count: int) -> list[bytes]:
@@ -539,24 +552,24 @@ def many_cases(count: int) -> list[bytes]:
 def test_a_group_of_many_names_is_told_in_few_words() -> None:
     names = many_cases(100_000)
     entries = [(FILE, name) for name in names]
-    (oddity,) = paths.collisions(entries)
+    (oddity,) = collided(entries)
     assert len(oddity.detail) == 65
     assert oddity.detail[:1] == b"\0"
     assert len(oddity.message) < 300
     assert oddity.message.endswith(" and 99997 more")
     random.Random(1).shuffle(entries)
-    assert paths.collisions(entries) == [oddity]
+    assert collided(entries) == [oddity]
     # Another group of as many names is another oddity.
-    assert paths.collisions(entries[1:])[0].detail != oddity.detail
+    assert collided(entries[1:])[0].detail != oddity.detail
 
 
 def test_long_names_that_collide_are_cut_in_the_message() -> None:
     names = [b"\xff" * 400 + last for last in (b"a", b"A")]
-    (oddity,) = paths.collisions([(FILE, name) for name in names])
+    (oddity,) = collided([(FILE, name) for name in names])
     assert oddity.detail == b"\0".join(sorted(names))
     assert len(oddity.message) < 1000
     longer = [(FILE, b"\xff" * 40_000 + last) for last in (b"a", b"A")]
-    assert len(paths.collisions(longer)[0].detail) == 65
+    assert len(collided(longer)[0].detail) == 65
 
 
 # --- hostile bytes ------------------------------------------------------------------------------
@@ -575,4 +588,10 @@ def test_a_name_of_a_mebibyte_is_judged_in_linear_time(piece: bytes) -> None:
     for name in (piece * (SIZE // len(piece)), b".git" + piece * (SIZE // len(piece)) + b"x"):
         assert "largePathname" in found(name, LINK)
         assert paths.fold(name) is not None
-        assert paths.collisions([(FILE, name), (FILE, name.upper() + b".")])
+        assert collided([(FILE, name), (FILE, name.upper() + b".")])
+
+
+def test_a_message_says_which_character_is_meant() -> None:
+    messages = {o.code.name: o.message for o in paths.name_oddities(b"\xe2\x80\x8ba\x01", FILE)}
+    assert "(U+0001)" in messages["controlInName"]
+    assert "(U+200B)" in messages["deceptiveName"]

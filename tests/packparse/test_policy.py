@@ -501,3 +501,27 @@ def test_the_script_tells_a_stale_page(
     assert make_policy_page.main([]) == 0
     assert make_policy_page.main(["--check"]) == 0
     assert not capsys.readouterr().out
+
+
+ADDED = {
+    "to what ships": ('[paths]\nmore_sensitive = ["x"]', "sensitive", (*SENSITIVE, "x")),
+    "to a list of its own": ('[paths]\ndeny = ["a"]\nmore_deny = ["b"]', "deny", ("a", "b")),
+    "to what it extends": (
+        'extends = "fork"\n[paths]\nmore_sensitive = ["x"]', "sensitive",
+        (*named("fork").sensitive.texts, "x"),
+    ),
+    "to nothing": ('[identities]\nmore_authors = ["x <*>"]', "authors", ("x <*>",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_globs_are_added_to_a_list(name: str) -> None:
+    text, key, wanted = ADDED[name]
+    assert tuple(getattr(parse(text, "x.toml"), key).texts) == tuple(wanted)
+
+
+def test_what_is_added_is_checked_as_any_glob_is() -> None:
+    with pytest.raises(MisuseError, match=r"paths\.deny"):
+        parse('[paths]\nmore_deny = ["!x"]', "x.toml")
+    with pytest.raises(MisuseError, match=r"paths\.more_deny: is 1"):
+        parse("[paths]\nmore_deny = 1", "x.toml")

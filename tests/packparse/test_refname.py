@@ -40,8 +40,15 @@ VALID = (
     b"refs/heads/\xe2\x80\xae",
     b"refs/heads/" + b"n" * 300,
     b"refs/replace/x",
+    b"main-worktree/HEAD",
+    b"worktrees/a/HEAD",
+    b"worktrees/a-b.c/refs/bisect/bad",
 )
 INVALID = (
+    b"worktrees/.a/HEAD",
+    b"worktrees/a.lock/HEAD",
+    b"worktrees/a b/HEAD",
+    b"worktrees/a/refs/heads/x.",
     b"refs/",
     b"refs//x",
     b"refs/heads/",
@@ -122,7 +129,24 @@ def test_a_pseudoref_is_what_git_allows_as_one_level_in_capitals(
 
 
 @pytest.mark.parametrize(
-    "name", [b"head", b"Head", b"HEAD2", b"HEAD-X", b"main", b"x/y", b"HEAD/x", b"heads/main"]
+    "name",
+    [
+        b"head",
+        b"Head",
+        b"HEAD2",
+        b"HEAD-X",
+        b"main",
+        b"x/y",
+        b"HEAD/x",
+        b"heads/main",
+        b"worktrees/a",
+        b"worktrees/a/",
+        b"worktrees/HEAD",
+        b"worktrees/a/head",
+        b"worktrees/a/b/HEAD",
+        b"main-worktree",
+        b"main-worktree/head",
+    ],
 )
 def test_a_name_that_is_neither_full_nor_a_pseudoref_is_refused(name: bytes) -> None:
     assert not refname.is_valid(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -226,12 +226,12 @@ def test_what_the_other_side_has_is_not_read_where_its_size_says_enough(
         read.append(oid)
         return host.read(oid)
 
-    def sized(oid: bytes) -> int | None:
+    def about(oid: bytes) -> tuple[int, int] | None:
         found = host.objects.get(oid)
-        return None if found is None else len(found[1])
+        return None if found is None else (packs.KIND_NUMBERS[found[0]], len(found[1]))
 
     options = Options(
-        tips={TIP: tip}, bases=frozenset([base]), read_base=reader, base_size=sized,
+        tips={TIP: tip}, bases=frozenset([base]), read_base=reader, base_info=about,
         known=lambda oid: 0 if oid in given else None,
     )  # fmt: skip
     data = Candidate(host, made, (base,), {TIP: tip}, given).pack()[0]
@@ -240,7 +240,7 @@ def test_what_the_other_side_has_is_not_read_where_its_size_says_enough(
     assert large not in read
 
 
-def test_a_special_file_that_the_other_side_gives_but_once_is_not_read() -> None:
+def test_a_special_file_that_the_other_side_does_not_give_again_is_not_read() -> None:
     host = Store()
     made = on_top(
         {b"text": MODULE}, {b"text": MODULE, b".gitmodules": MODULE}, host=host,
@@ -374,3 +374,18 @@ def test_ids_that_come_again_and_again_take_no_memory() -> None:
 )
 def test_each_flag_has_its_own_reading(flag: int, content: bytes, code: object) -> None:
     assert [oddity.code for oddity in content_oddities(flag, content)] == [code]
+
+
+@pytest.mark.parametrize("times", [2, 17, 40])
+def test_one_file_of_any_size_is_refused_by_itself_and_the_others_are_judged(times: int) -> None:
+    # Also past the limit on all of them together, which is sixteen times that on one.
+    limits = Limits(changes={"special_bytes": 1_000})
+    large = b"#" * (1_000 * times)
+    folder: Folder = {b".gitattributes": large, b"l": link(b"/etc")}
+    assert sorted(refusals(alone(folder, limits=limits))) == [
+        ("specialFileTooLarge", b".gitattributes"), ("symlinkAbsolute", b"l"),
+    ]  # fmt: skip
+    before: Folder = {b".gitattributes": large, b"a": b"1"}
+    made = on_top(before, {**before, b".gitattributes": large, b"a": b"2"})
+    report = replace(made, overlap=[packs.oid("blob", large)]).verify(limits=limits)
+    assert refusals(report) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import dataclass
 
 import pytest
@@ -284,3 +285,54 @@ def test_a_file_is_read_again_where_too_many_are_kept(monkeypatch: pytest.Monkey
 def test_submodules_at_the_greatest_depth_are_found() -> None:
     report = alone({b"m": submodule()}, limits=Limits(changes={"tree_depth": 1}))
     assert found(report) == {"gitlinkWithoutEntry": [b"m"]}
+
+
+ODD_PATHS: dict[str, tuple[bytes, bool]] = {
+    "a path with a dot before": (b"./l", True),
+    "a path below a link, with a dot before": (b"./l/m", True),
+    "a path in capitals": (b"L", True),
+    "a path with a dot that Windows drops": (b"l.", True),
+    "a path with a backslash": (b"l\\\\m", True),
+    "a path with a slash too many": (b"l//m", True),
+    "another path": (b"./m", False),
+}
+
+
+@pytest.mark.parametrize("name", ODD_PATHS)
+def test_a_path_is_what_any_reader_may_take_it_for(name: str) -> None:
+    path, conflicts = ODD_PATHS[name]
+    report = alone({b".gitmodules": modules(path), b"l": link(b"x")})
+    assert ("submodulePathConflict" in found(report)) is conflicts
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_entry_that_is_taken_out_leaves_its_submodule_without(kept: bool) -> None:
+    # The folder with the submodule is as it was, and not in the pack.
+    base: Folder = {b".gitmodules": modules(b"f/s"), b"f": {b"s": submodule()}, b"a": b"1"}
+    after: Folder = {**base, b"a": b"2"} if kept else {b"f": {b"s": submodule()}, b"a": b"1"}
+    listed = found(on_top(base, after).verify())
+    assert listed == ({} if kept else {"gitlinkWithoutEntry": [b"f/s"]})
+
+
+def test_long_paths_to_many_submodules_take_little_memory() -> None:
+    host, new = Store(), Store()
+    start = host.commit({b"a": b"1"})
+    holder = new.raw_tree((b"160000", b"s", b"\7" * 20))
+    tree = new.raw_tree(*((b"40000", b"%05d" % n, holder) for n in range(30_000)))
+    for _ in range(15):
+        tree = new.raw_tree((b"40000", b"p" * 250, tree))
+    made = Candidate(host, new, (start,), {TIP: new.commit(tree, start)}, host.seed(start))
+    data = made.pack()[0]
+    made.verify(data=alone_pack())  # what is loaded late is loaded now
+    tracemalloc.start()
+    report = made.verify(data=data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert {f.code.name for f in errors(report)} <= {"tooManyFiles"}
+    assert peak < 60 << 20
+
+
+def alone_pack() -> bytes:
+    new = Store()
+    tip = new.commit({b"m": submodule()})
+    return Candidate(Store(), new, (), {TIP: tip}, None).pack()[0]

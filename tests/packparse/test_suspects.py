@@ -116,3 +116,11 @@ def test_what_nobody_asked_about_takes_no_memory() -> None:
     for number in range(1_000):
         suspects.visit(number.to_bytes(20, "big"))
     assert suspects.visited == set()
+
+
+def test_where_none_is_wanted_none_is_kept() -> None:
+    unwanted = Suspects(wanted=False)
+    finding = Made().add(ONE)
+    unwanted.add(ONE, 0, finding)
+    unwanted.visit(ONE)
+    assert (unwanted.by_id, unwanted.visited) == ({}, set())

@@ -381,7 +381,10 @@ ODD: dict[str, tuple[Entries, list[tuple[str, bytes]]]] = {
     "A14 other permission bits": (files(b"a", mode=b"100664"), [("badFilemode", b"a\x00100664")]),
     "a mode of no kind": (
         files(b"a", mode=b"30000"),
-        [("badFilemode", b"a\x0030000"), ("unknownFilemode", b"a\x0030000")],
+        [
+            ("badFilemode", b"a\x0030000\x0030000"),
+            ("unknownFilemode", b"a\x0030000\x0030000"),
+        ],
     ),
     "a file in 16 bits": (files(b"a", mode=b"200100644"), [("unknownFilemode", b"a\x00200100644")]),
     "A12 names out of order": (files(b"b", b"a", b"c"), [("treeNotSorted", b"a")]),
@@ -397,11 +400,13 @@ ODD: dict[str, tuple[Entries, list[tuple[str, bytes]]]] = {
         [(b"100644", b"a", oid(1)), (b"100644", b"a.b", oid(2)), (b"40000", b"a", oid(3))],
         [("duplicateEntries", behind(b"a\x00100644\x0040000", 1, 3))],
     ),
-    "two names that differ in case": (files(b"A", b"a"), [("caseCollision", b"A\0a")]),
+    "two names that differ in case": (
+        files(b"A", b"a"), [("caseCollision", b"A\0a\x00100000,100000")],
+    ),
     "A12 .git": (files(b".git"), [("hasDotgit", behind(b".git", 1))]),
     "a link and a folder in one case": (
         [(b"120000", b"A", oid(1)), (b"40000", b"a", oid(2))],
-        [("symlinkDirectoryCollision", behind(b"A\0a", 1, 2))],
+        [("symlinkDirectoryCollision", behind(b"A\0a\x00120000,40000", 1, 2))],
     ),
     "a bare repository": (
         [*files(b"HEAD"), *files(b"objects", b"refs", mode=b"40000")],
@@ -413,6 +418,27 @@ ODD: dict[str, tuple[Entries, list[tuple[str, bytes]]]] = {
     ),
     "a folder that git sends to another one": (
         files(b"HEAD", b"commondir"), [("embeddedRepository", behind(b"HEAD", 1, 2))],
+    ),
+    "a bare repository in letters that fold to others": (
+        files(b"HEAD", b"object\xc5\xbf", b"refs"),
+        [("embeddedRepository", behind(b"HEAD", 1, 2, 3))],
+    ),
+    "a bare repository with dots that Windows drops": (
+        files(b"HEAD", b"objects" + b"." * 80, b"refs"),
+        [
+            ("windowsForbiddenName", b"objects" + b"." * 80),
+            ("embeddedRepository", behind(b"HEAD", 1, 2, 3)),
+        ],
+    ),
+    "a link and a folder of one name": (
+        [(b"120000", b"a", oid(1)), (b"40000", b"a", oid(2))],
+        [
+            ("duplicateEntries", behind(b"a\x00120000\x0040000", 1, 2)),
+            ("symlinkDirectoryCollision", behind(b"a\x00120000,40000", 1, 2)),
+        ],
+    ),
+    "a folder whose name is odd": (
+        [(b"40000", b"-f", oid(1))], [("dashName", b"-f\x0040000")],
     ),
     "a bare repository without its refs": (
         [*files(b"HEAD"), *files(b"objects", mode=b"40000")], [],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from packparse import trees
 from packparse.entry import BLOB, COMMIT, TREE
 from packparse.errors import PackError
+from packparse.limits import Limits
 from packparse.objectformat import SHA1
 from packparse.outside import Outside
 from packparse.trees import Trees
@@ -18,7 +21,7 @@ from tests.support.packs import PackBuilder
 class Side:
     """A pack, and a host that counts what is read of it."""
 
-    def __init__(self, new: Store, host: Store | None = None) -> None:
+    def __init__(self, new: Store, host: Store | None = None, limits: Limits | None = None) -> None:
         self.host = host or Store()
         self.asked: list[bytes] = []
         builder = PackBuilder()
@@ -28,11 +31,11 @@ class Side:
             SHA1,
             known=None,
             read_base=self._read,
-            base_size=None,
+            base_info=None,
             bases=frozenset(),
             prerequisites=frozenset(),
         )
-        self.trees = Trees(opened(builder.build()), outside)
+        self.trees = Trees(opened(builder.build()), outside, limits or Limits())
 
     def _read(self, oid: bytes) -> tuple[int, bytes] | None:
         self.asked.append(oid)
@@ -176,3 +179,40 @@ def test_of_sizes_few_are_kept_and_all_are_told(monkeypatch: pytest.MonkeyPatch)
     # The last one was kept, and none of the others.
     assert side.asked == [*oids, *oids[-2::-1]]
     assert [side.trees.blob(oid, 3) for oid in oids[3:]] == [bytes(3), None]
+
+
+@pytest.mark.parametrize("times", [7, 9])
+def test_trees_that_are_taken_apart_again_and_again_have_a_limit(times: int) -> None:
+    host = Store()
+    wide = host.raw_tree(*((b"100644", b"%05d" % n, bytes([1]) * 20) for n in range(30_000)))
+    side = Side(Store(), host, Limits(changes={"files": 18_000}))
+    # Each of them is too large to be kept; an entry has 32 bytes here.
+    seen = 0
+    with contextlib.suppress(PackError):
+        for _ in range(times):
+            side.trees.entries(wide)
+            seen += 1
+    assert seen == min(times, 8)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["kinds are told", "objects are read"])
+def test_what_is_of_another_kind_is_not_read_again_and_again(told: bool) -> None:
+    host = Store()
+    large = host.put("blob", bytes(1_000_000))
+    asked: list[bytes] = []
+
+    def reader(oid: bytes) -> tuple[int, bytes] | None:
+        asked.append(oid)
+        return host.read(oid)
+
+    builder = PackBuilder()
+    builder.add("blob", b"x")
+    outside = Outside(
+        SHA1, known=None, read_base=reader, bases=frozenset(), prerequisites=frozenset(),
+        base_info={large: (BLOB, 1_000_000)}.get if told else None,
+    )  # fmt: skip
+    trees = Trees(opened(builder.build()), outside, Limits())
+    assert [trees.entries(large) for _ in range(5)] == [None] * 5
+    assert trees.root(large) is None
+    assert len(asked) == (0 if told else 2)
+    assert trees.blob(large, 999_999) is None

@@ -533,7 +533,7 @@ def test_any_bytes_may_be_fed_and_are_not_kept(kind: Callable[[bytes], bytes]) -
 
 @pytest.mark.parametrize("tips", [{"refs/heads/x": GONE}, {b"refs/heads/x": GONE.hex()}], ids=repr)
 def test_tips_that_are_no_bytes_are_the_callers_mistake(tips: dict[bytes, bytes]) -> None:
-    with pytest.raises(MisuseError, match="tips: names and ids are bytes"):
+    with pytest.raises(MisuseError, match=r"^tips"):
         Options(tips=tips)
 
 

@@ -18,6 +18,7 @@ from tests.support.candidates import (
     link,
     on_top,
     refusals,
+    submodule,
 )
 from tests.support.packs import PackBuilder
 
@@ -180,3 +181,57 @@ def test_more_places_than_are_followed_all_count_as_leaving(
         pack.add(kind, data)
     found = refusals(verify_bytes(pack.build()))
     assert found == ([] if most == 3 else [(ESCAPES, b"p/a")])
+
+
+LATER: dict[str, tuple[Folder, Folder, list[bytes]]] = {
+    # In the base the way leads through a link that is gone then.
+    "a link that becomes a folder": (
+        {
+            b"deep": {b"a": {b"b": {b"f": b"1"}}},
+            b"z": {b"m": link(b"../deep/a/b")},
+            b"q": {b"r": link(b"../z/m/.."), b"l": link(b"r/../../x")},
+        },
+        {b"z": {b"m": {b"f": b"1"}}},
+        [b"q/l"],
+    ),
+    "a link that becomes a file": (
+        {b"s": link(b"a/b"), b"a": {b"b": {b"f": b"1"}}, b"q": {b"l": link(b"../s/../../x")}},
+        {b"s": b"file"},
+        [b"q/l"],
+    ),
+    "a link that is taken out": (
+        {b"s": link(b"a/b"), b"a": {b"b": {b"f": b"1"}}, b"q": {b"l": link(b"../s/../../x")}},
+        {},
+        [b"q/l"],
+    ),
+    "another link that is taken out": (
+        {b"s": link(b"a"), b"a": {b"f": b"1"}, b"q": {b"l": link(b"../a/../x")}},
+        {},
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_link_of_the_base_is_bent_by_what_another_one_becomes(name: str) -> None:
+    before, changed, leaving = LATER[name]
+    gone = {b"s", b"z"} & before.keys()
+    after = {**{key: node for key, node in before.items() if key not in gone}, **changed}
+    report = on_top(before, after).verify()
+    assert refusals(report) == [(ESCAPES, path) for path in leaving]
+
+
+SUBMODULE: dict[str, tuple[bytes, bool]] = {
+    "back over the submodule": (b"s/../x", True),
+    "into the submodule": (b"s/l/y", True),
+    "back over what is in it": (b"s/l/../../etc/passwd", False),
+    "back over what is in it and no further": (b"s/l/..", False),
+}
+
+
+@pytest.mark.parametrize("name", SUBMODULE)
+def test_what_is_in_a_submodule_may_be_a_link(name: str) -> None:
+    target, accepted = SUBMODULE[name]
+    tree: Folder = {b"s": submodule(), b"x": link(target)}
+    report = on_top({b"a": b"1"}, tree).verify()
+    assert refusals(report) == ([] if accepted else [(ESCAPES, b"x")])

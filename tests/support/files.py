@@ -9,6 +9,8 @@ from pathlib import Path
 
 from packparse.report import Report
 
+_NOT_REGULAR = "not a regular file; for a pipe give - and its content as standard input"
+
 
 def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
@@ -71,11 +73,11 @@ def _below_a_file(tmp_path: Path) -> Path:
 
 UNREADABLE = {
     "a missing file": (_missing, "No such file or directory"),
-    "a directory": (_directory, "not a regular file"),
-    "a FIFO without a writer": (_fifo, "not a regular file"),
+    "a directory": (_directory, _NOT_REGULAR),
+    "a FIFO without a writer": (_fifo, _NOT_REGULAR),
     "a link to nowhere": (_dangling, "No such file or directory"),
     "a link to itself": (_loop, "Too many levels of symbolic links"),
-    "a link to a directory": (_link_to_directory, "not a regular file"),
-    "an endless device": (_device, "not a regular file"),
+    "a link to a directory": (_link_to_directory, _NOT_REGULAR),
+    "an endless device": (_device, _NOT_REGULAR),
     "a path below a file": (_below_a_file, "Not a directory"),
 }
