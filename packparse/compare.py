@@ -35,8 +35,8 @@ __all__ = ["Comparison"]
 
 # What a base has at a path where it has nothing.
 _NOTHING = (0, b"")
-# Trees of the bases whose oddities are kept.
-_REMEMBERED = 64
+# Oddities of the bases' trees and of special files that are kept, about 10 MB.
+_KEPT = 20_000
 # Files of the other side that are met at new paths and not measured, in one tree.
 _MOST_ONCE = 200_000
 
@@ -78,6 +78,7 @@ class Comparison:
         self._work = 0
         # About the bytes that the steps take.
         self._held = 0
+        self._room = _KEPT
         self._had: dict[tuple[bytes, ...], set[tuple[object, bytes]]] = {}
         # Bytes of files of the other side at new paths, since the last root.
         self._moved = 0
@@ -281,10 +282,21 @@ class Comparison:
         """What the bases' trees at one path have; that of the last few is kept."""
         known = self._had.get(trees)
         if known is None:
-            if len(self._had) == _REMEMBERED:
-                self._had.clear()
-            known = self._had[trees] = self._read_oddities(trees)
+            known = self._read_oddities(trees)
+            if self._has_room(len(known)):
+                self._had[trees] = known
         return known
+
+    def _has_room(self, items: int) -> bool:
+        """Whether a collection is kept; where they are too many, all others are let go."""
+        if items > _KEPT >> 2:
+            return False
+        self._room -= items + 1
+        if self._room < 0:
+            self._had.clear()
+            self._odd.clear()
+            self._room = _KEPT - items
+        return True
 
     def _read_oddities(self, trees: tuple[bytes, ...]) -> set[tuple[object, bytes]]:
         return {
@@ -345,9 +357,9 @@ class Comparison:
         known = self._odd.get((flag, oid))
         if known is None:
             self._count(len(content) // 2)
-            if len(self._odd) == _REMEMBERED:
-                self._odd.clear()
-            known = self._odd[flag, oid] = content_oddities(flag, content)
+            known = content_oddities(flag, content)
+            if self._has_room(len(known)):
+                self._odd[flag, oid] = known
         return known
 
     def _content(self, oid: bytes) -> bytes | None:

@@ -95,8 +95,8 @@ class Winding:
                 kind = mode & modes.TYPE
                 step = (target, prefix + name + b"/")
                 if kind == modes.FOLDER and step not in seen:
-                    # What is held takes memory: about two bytes a unit.
-                    self._count(100 + len(prefix) + len(name))
+                    # What is held takes memory: a few bytes a unit.
+                    self._count(50 + len(prefix) + len(name))
                     seen.add(step)
                     stack.append(step)
                 elif kind == modes.LINK and self._is_winding(target):

@@ -144,3 +144,16 @@ def test_a_size_is_asked_for_where_somebody_knows_it_and_else_read() -> None:
     assert (outside(read_base=reader).size(OID), read) == (8, [OID])
     assert outside(read_base=reader).size(COMMIT_ID) is None
     assert outside().size(OID) is None
+
+
+def test_of_kinds_that_were_asked_for_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packparse.outside._KINDS_KEPT", 1)
+    asked: list[bytes] = []
+
+    def about(oid: bytes) -> tuple[int, int]:
+        asked.append(oid)
+        return BLOB, 1
+
+    side = outside(known=lambda _oid: 0, read_base=lambda _oid: None, base_info=about)
+    assert [side.kind(oid) for oid in (OID, OID, COMMIT_ID, OID)] == [BLOB] * 4
+    assert asked == [OID, COMMIT_ID, OID]

@@ -216,3 +216,12 @@ def test_what_is_of_another_kind_is_not_read_again_and_again(told: bool) -> None
     assert trees.root(large) is None
     assert len(asked) == (0 if told else 2)
     assert trees.blob(large, 999_999) is None
+
+
+def test_of_what_is_missing_little_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "_KEPT", 2)
+    side = Side(Store())
+    wanted = [bytes([n]) * 20 for n in range(1, 5)]
+    for _ in range(2):
+        assert [side.trees.content(oid, TREE) for oid in wanted] == [None] * 4
+    assert side.asked == wanted * 2
