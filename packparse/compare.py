@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison"]
 
+# Where a way may go on elsewhere.
+_WAYS = frozenset((modes.LINK, modes.SUBMODULE))
 # What a base has at a path where it has nothing.
 _NOTHING = (0, b"")
 # Oddities of the bases' trees and of special files that are kept, about 10 MB.
@@ -46,9 +48,9 @@ class Comparison:
 
     ``base_roots`` are the bases' trees. Where these cannot be read, ``trust_outside`` takes what is
     not in the pack for unchanged. ``unread`` counts trees that could not be read, ``links_changed``
-    says whether a link is new, changed or gone. Raises PackError: inputChanged, restoredTooMuch,
-    pathTooLong, treeTooDeep, expandedTooLarge, and tooManyFiles where comparing costs more than
-    that limit allows.
+    says whether a link or submodule is new, changed or gone. Raises PackError: inputChanged,
+    restoredTooMuch, pathTooLong, treeTooDeep, expandedTooLarge, and tooManyFiles where comparing
+    costs more than that limit allows.
     """
 
     def __init__(
@@ -183,8 +185,8 @@ class Comparison:
         return [(None, folders, path + b"/")] if folders else []
 
     def _note_links(self, before: list[tuple[int, bytes]]) -> None:
-        """Note that a link of a base is no longer there: others may lead elsewhere without it."""
-        self.links_changed |= any(kind & modes.TYPE == modes.LINK for kind, _target in before)
+        """Note that a link or submodule of a base is not as it was: links may lead elsewhere."""
+        self.links_changed |= any(kind & modes.TYPE in _WAYS for kind, _target in before)
 
     def _gone_file(self, path: bytes) -> None:
         if self._changes is not None:
@@ -195,7 +197,7 @@ class Comparison:
         before = [entry for entry in before if entry is not _NOTHING]
         self._check_path(path, b"changed" if before else b"added")
         flags = self._pack.examiner.reader.flags(b"%o" % mode, path.rpartition(b"/")[2])
-        self.links_changed |= bool(flags & LINK)
+        self.links_changed |= mode & modes.TYPE in _WAYS
         self._note_links(before)
         moved = self._pack.kind(oid) is None
         if moved and mode & modes.TYPE != modes.SUBMODULE:

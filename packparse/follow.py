@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["entry_at", "leaves"]
 
-# As many links as Linux follows; then it gives up.
-_MOST_LINKS = 40
-# In the place of a folder's id.
-_SUBMODULE = b""
+# Linux gives up after 40 links, Windows after 63, some programs later.
+_MOST_LINKS = 100
+# Before a submodule's commit, in the place of a folder's id, and before what is not known.
+_SUBMODULE = b"submodule\0"
+_UNKNOWN = b"unknown\0"
 
 
 def entry_at(
@@ -41,22 +42,22 @@ def entry_at(
 
 def leaves(
     trees: Trees, root: bytes, path: bytes, target: bytes, count: Callable[[int], None]
-) -> bool:
-    """Whether the link at ``path`` of the tree ``root`` leads out of it.
+) -> tuple[bytes, bytes] | None:
+    """How the link at ``path`` of the tree ``root`` leads out of it; None where it does not.
 
-    True also where that cannot be told, since a folder or link on the way cannot be read. ``count``
-    is told of the work in microseconds, about, and may raise.
+    What it says is for comparing alone: where it leads to above the root, or what it is that cannot
+    be read or told apart on the way; on a system with slashes, and on Windows, where a backslash
+    separates as well. ``count`` is told of the work in microseconds, about, and may raise.
     """
-    if _Walk(trees, root, path, count).leaves(target):
-        return True
-    # On Windows a backslash separates as well, in this target or one on the way.
-    return _Walk(trees, root, path, count, windows=True).leaves(target)
+    found = _Walk(trees, root, path, count).leaves(target)
+    on_windows = _Walk(trees, root, path, count, windows=True).leaves(target)
+    return (found, on_windows) if found or on_windows else None
 
 
 class _Walk:
     """The folders from the root to the one that a walk is in.
 
-    None for what is no folder, an empty id for a submodule.
+    None for what is no folder, a submodule's commit as bytes that begin with a mark.
     """
 
     def __init__(
@@ -76,47 +77,68 @@ class _Walk:
             entries = self._entries() or {}
             self._folders.append(entries[part][1] if part in entries else None)
 
-    def leaves(self, target: bytes) -> bool:
-        """Whether following ``target`` goes above the root, or cannot be followed to its end."""
-        followed = 0
-        waiting = paths.parts(target, windows=self._windows)[::-1]
+    def leaves(self, target: bytes) -> bytes:
+        """Where following ``target`` leaves the root, or cannot be followed; empty if nowhere."""
         if paths.is_absolute(target):
-            return True
+            return target
+        waiting = self._split(target)
+        seen: set[tuple[object, ...]] = set()
         while waiting:
             part = waiting.pop()
-            if part in {b"", b"."}:
-                continue
             if part == b"..":
                 if len(self._folders) == 1:
-                    return True
+                    return b"/".join((part, *waiting[::-1]))
                 self._folders.pop()
                 continue
-            if self._folders[-1] == _SUBMODULE:
+            inside = self._folders[-1]
+            if inside is not None and inside.startswith(_SUBMODULE):
                 # Of what is in there nothing is known: any name may be a link.
-                return b".." in waiting
+                return inside + b"/".join((part, *waiting[::-1])) if b".." in waiting else b""
             further = self._step(part)
             if further is None:
                 continue
-            followed += 1
-            if followed > _MOST_LINKS:
-                return False
-            if not further or paths.is_absolute(further):
-                return True
-            waiting += paths.parts(further, windows=self._windows)[::-1]
-        return False
+            if not further or further.startswith(_UNKNOWN) or paths.is_absolute(further):
+                return further or _UNKNOWN
+            waiting += self._split(further)
+            # A ring leads nowhere; a long chain some systems follow, and others do not.
+            state = (*self._folders, b"", *waiting)
+            if state in seen:
+                return b""
+            seen.add(state)
+            if len(seen) > _MOST_LINKS:
+                return _UNKNOWN
+        return b""
+
+    def _split(self, target: bytes) -> list[bytes]:
+        """The names of a target, the last one first."""
+        self._count(1 + len(target) // 8)
+        names = paths.parts(target, windows=self._windows)
+        return [name for name in reversed(names) if name not in {b"", b"."}]
 
     def _step(self, name: bytes) -> bytes | None:
-        """Go into what has this name; where that is a link, return its target: empty if unread."""
-        entries = {} if self._folders[-1] is None else self._entries()
+        """Go into what has this name; where that is a link, return its target.
+
+        Where that cannot be told, what it is that is not known, behind a mark.
+        """
+        folder = self._folders[-1]
+        if folder is None:
+            self._folders.append(None)
+            return None
+        entries = self._trees.entries(folder)
         if entries is None:
-            return b""
-        self._count(1 + len(entries) // (4 if name in entries else 1))
-        mode, oid = _find(entries, name)
-        if mode & modes.TYPE == modes.LINK:
-            return self._trees.blob(oid, links.LONGEST) or b""
+            return _UNKNOWN + folder
+        self._count(1)
+        # Some file systems take other names for this one.
+        alike = self._trees.folded(folder).get(paths.fold(name), [])
+        if len(alike) > 1 and not _is_one(alike):
+            return _UNKNOWN + folder + name
+        mode, oid = entries.get(name) or (alike[0] if alike else (0, b""))
         kind = mode & modes.TYPE
+        if kind == modes.LINK:
+            target = self._trees.blob(oid, links.LONGEST)
+            return _UNKNOWN + oid if target is None else target
         if kind == modes.SUBMODULE:
-            self._folders.append(_SUBMODULE)
+            self._folders.append(_SUBMODULE + oid)
         else:
             self._folders.append(oid if kind == modes.FOLDER else None)
         return None
@@ -126,9 +148,7 @@ class _Walk:
         return None if folder is None else self._trees.entries(folder)
 
 
-def _find(entries: Entries, name: bytes) -> tuple[int, bytes]:
-    """The entry of a name; where there is none, one that some file system takes for it."""
-    if name in entries:
-        return entries[name]
-    fold = paths.fold(name)
-    return next((entry for other, entry in entries.items() if paths.fold(other) == fold), (0, b""))
+def _is_one(alike: list[tuple[int, bytes]]) -> bool:
+    """Whether it makes no difference which of several entries a system takes."""
+    kinds = [mode & modes.TYPE for mode, _oid in alike]
+    return not {modes.LINK, modes.SUBMODULE} & {*kinds} and kinds.count(modes.FOLDER) < 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 from packparse import checks, pathcodes
 from packparse.codes import IGNORE
 from packparse.connectivity import check_links
-from packparse.entry import COMMIT, KIND_NAMES, TREE
+from packparse.entry import BLOB, COMMIT, KIND_NAMES, TAG, TREE
 from packparse.escape import shorten
 from packparse.expanded import Expansion, longest_path, passed
 from packparse.objects.tree import MODULES
@@ -302,11 +302,22 @@ class Judge:
                 message = "a base, or its tree, is nowhere to be read"
             self._findings.add(checks.BASE_NOT_COMPARED, message)
         # The sender's own prerequisites pass nothing on.
-        if roots and not walk.unread and (outside.bases or outside.listed):
+        if self._names_others():
+            message = "a ref or tag names a tree or a blob by itself: nothing is inherited"
+            self._findings.add(checks.BASE_NOT_COMPARED, message)
+        elif roots and not walk.unread and (outside.bases or outside.listed):
             self._suspects.settle(self._findings)
             if self._findings.dropped:
                 message = "too many errors to tell all that are inherited from those that are not"
                 self._findings.add(checks.BASE_NOT_COMPARED, message)
+
+    def _names_others(self) -> bool:
+        """Whether a ref or a tag names a tree or blob, which has no path to be compared at."""
+        pack = self._pack
+        if any(pack.kind(oid) in {TREE, BLOB} for oid in self._all_tips().values()):
+            return True
+        tags = (number for number, kind in enumerate(pack.table.kinds) if kind == TAG)
+        return any(pack.targets(TREE, n) or pack.targets(BLOB, n) for n in tags)
 
     def _walk(
         self,
@@ -343,16 +354,19 @@ class Judge:
                 changes.close()
         # Links of the base may leave the tree by way of new ones, or of those of another base.
         must = bool(base_roots) and (walk.links_changed or len(base_roots) > 1)
-        self._follow(commits, base_roots, must=must)
+        walk.unread += self._follow(commits, base_roots, must=must)
         return walk
 
-    def _follow(self, commits: list[int], base_roots: list[bytes], *, must: bool) -> None:
+    def _follow(self, commits: list[int], base_roots: list[bytes], *, must: bool) -> bool:
+        """Follow links that go up again after a name; whether one on the way cannot be read."""
         if must or self._suspects.through:
             from packparse.winding import Winding
 
             roots = list(dict.fromkeys(root for _number, root in self._roots(commits)))
             winding = Winding(self._trees, self._findings, self._suspects, self._limits)
             winding.judge(roots, base_roots, must=must)
+            return winding.unread
+        return False
 
 
 # So many commits are few enough to look at the whole tree of each.

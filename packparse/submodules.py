@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from packparse.findings import Findings
     from packparse.limits import Limits
     from packparse.pack import Pack
-    from packparse.trees import Entries, Trees
+    from packparse.trees import Folded, Trees
 
     # A path, the kind of what is tracked there, and where that is a link its raw id.
     Conflict = tuple[bytes, int, bytes]
@@ -26,6 +26,10 @@ __all__ = ["Submodules"]
 _FILE = b".gitmodules"
 # Files whose paths are kept; the largest takes 10 MB.
 _FILES_KEPT = 4
+# Paths whose names are kept.
+_PATHS_KEPT = 2_000
+# What may stand at the path of a submodule.
+_NO_CONFLICT = (modes.SUBMODULE, b"")
 
 
 class Submodules:
@@ -45,6 +49,7 @@ class Submodules:
         self._holders: set[bytes] = set()
         self._compared = 0
         self._known: dict[bytes, set[bytes] | None] = {}
+        self._split: dict[bytes, list[bytes]] = {}
         self._named: set[bytes] | None = None
         # Conflicts that the bases have as well; once they are asked for.
         self._had: set[Conflict] | None = None
@@ -144,25 +149,38 @@ class Submodules:
 
     def _conflicts(self, root: bytes, paths: set[bytes]) -> list[Conflict]:
         """Where the tree has something at one of ``paths``, or a file on the way: no submodule."""
-        self._count(len(paths))
         found: list[Conflict] = []
         # Folder by folder, so that a large one is not taken apart once for each path.
-        waiting = {root: [(_names(path), path) for path in paths]}
+        waiting = {(root, 0): [(self._names(path), path) for path in paths]}
         while waiting:
-            oid, listed = waiting.popitem()
+            (oid, depth), listed = waiting.popitem()
+            self._count(len(listed))
             entries = self._trees.entries(oid) or {}
-            if any(names and names[0] not in entries for names, _path in listed):
-                # Some file system may take another name for one of these.
-                self._count(len(entries) // 4)
-                entries = {fold(name): entry for name, entry in entries.items()} | entries
+            alike: Folded | None = None
             for names, path in listed:
-                mode, target = _entry(entries, names)
+                entry = entries.get(names[depth]) if names else _NO_CONFLICT
+                if entry is None:
+                    if alike is None:
+                        alike = self._trees.folded(oid)
+                    entry = _worst(alike.get(fold(names[depth]), ()))
+                mode, target = entry
                 kind = mode & modes.TYPE
-                if kind == modes.FOLDER and len(names) > 1:
-                    waiting.setdefault(target, []).append((names[1:], path))
+                if kind == modes.FOLDER and len(names) > depth + 1:
+                    waiting.setdefault((target, depth + 1), []).append((names, path))
                 elif kind != modes.SUBMODULE:
                     found.append((path, kind, target if kind == modes.LINK else b""))
         return sorted(found)
+
+    def _names(self, path: bytes) -> list[bytes]:
+        """The names on the way of a path, as any reader takes them apart; no tree has more."""
+        names = self._split.get(path)
+        if names is None:
+            short = path[: self._limits.path_bytes]
+            names = [part for part in parts(short, windows=True) if part not in {b"", b"."}]
+            if len(self._split) == _PATHS_KEPT:
+                self._split.clear()
+            self._split[path] = names
+        return names
 
     def _links(self, root: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Paths and commits of the submodules in the pack's own part of a tree."""
@@ -181,16 +199,10 @@ class Submodules:
                     stack.append((target, prefix + name + b"/"))
 
 
-def _entry(entries: Entries, names: tuple[bytes, ...]) -> tuple[int, bytes]:
-    """What has the first of ``names``, folded where it has to be; else what is no conflict."""
-    if not names:
-        return modes.SUBMODULE, b""
-    return entries.get(names[0]) or entries.get(fold(names[0])) or (modes.SUBMODULE, b"")
-
-
-def _names(path: bytes) -> tuple[bytes, ...]:
-    """The names on the way of a path, as any reader takes them apart."""
-    return tuple(part for part in parts(path, windows=True) if part not in {b"", b"."})
+def _worst(entries: Iterable[tuple[int, bytes]]) -> tuple[int, bytes]:
+    """Of entries that some system takes for one a link, if there is any."""
+    is_link = {entry[0] & modes.TYPE == modes.LINK: entry for entry in entries}
+    return is_link.get(True) or is_link.get(False) or _NO_CONFLICT
 
 
 def _holders(pack: Pack, roots: Iterable[bytes]) -> set[bytes]:

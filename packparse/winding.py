@@ -33,7 +33,8 @@ class Winding:
     """Judges the winding links of some trees.
 
     Links that are suspected stand in ``suspects.through``; those that were followed are taken out.
-    Where the search would cost too much all stay.
+    Where the search would cost too much all stay. ``unread`` says whether a folder or link could
+    not be read.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Winding:
         # Raw id of a blob -> its content, where it goes up again after a name.
         self._targets: dict[bytes, bytes | None] = {}
         self._places: set[tuple[bytes, bytes]] = set()
-        self._unread = False
+        self.unread = False
 
     def judge(self, roots: Sequence[bytes], base_roots: Sequence[bytes], *, must: bool) -> None:
         """Follow all winding links of ``roots``; what leaves those of the bases is inherited.
@@ -64,7 +65,7 @@ class Winding:
                 what = "following links costs as much as"
                 raise self._limits.passed("files", self._limits.files + 1, what) from None
             return
-        if not self._unread:
+        if not self.unread:
             for oid in self._targets:
                 self._suspects.through.pop(oid, None)
         for (path, oid), new in sorted(found.items()):
@@ -88,7 +89,7 @@ class Winding:
             oid, prefix = stack.pop()
             entries = self._trees.entries(oid)
             if entries is None:
-                self._unread = True
+                self.unread = True
                 continue
             self._count(len(entries))
             for name, (mode, target) in entries.items():
@@ -109,6 +110,7 @@ class Winding:
             self._count(100)
             # A longer one is a finding of its own.
             content = self._trees.blob(oid, links.LONGEST)
+            self.unread |= content is None and self._trees.size(oid) <= links.LONGEST
             winding = links.read_target(content).through if content else ()
             self._targets[oid] = content if winding else None
         return self._targets[oid] is not None
@@ -119,16 +121,20 @@ class Winding:
         """The places from which a tree is left, and whether that is new there."""
         found: dict[tuple[bytes, bytes], bool] = {}
         for path, oid in sorted(self._places):
-            if self._leaves(roots, path, oid):
-                found[path, oid] = not self._leaves(base_roots, path, oid)
+            ways = self._ways(roots, path, oid)
+            if ways:
+                found[path, oid] = bool(ways - self._ways(base_roots, path, oid))
         return found
 
-    def _leaves(self, roots: Iterable[bytes], path: bytes, oid: bytes) -> bool:
+    def _ways(self, roots: Iterable[bytes], path: bytes, oid: bytes) -> set[tuple[bytes, bytes]]:
+        """All that the link at a path leads to outside of some trees."""
         target = self._targets[oid] or b""
+        ways = set()
         for root in roots:
             entry = entry_at(self._trees, root, path, self._count)
             if entry is None or (entry[0] & modes.TYPE, entry[1]) != (modes.LINK, oid):
                 continue
-            if leaves(self._trees, root, path, target, self._count):
-                return True
-        return False
+            way = leaves(self._trees, root, path, target, self._count)
+            if way is not None:
+                ways.add(way)
+        return ways

@@ -67,9 +67,10 @@ _SPLIT = {
 _USUAL = late.pattern(rb"(?:(40000)|100(?:644|755)) (" + paths.PLAIN_NAME + b")", re.DOTALL)
 # Trees up to this many bytes are taken apart in one go, which makes five objects an entry.
 _AT_ONCE = 1 << 20
-# "Mode name" pairs that are remembered, and the longest of them.
+# About how many bytes the remembered "mode name" pairs take.
+_ROW_BYTES = 12 << 20
+# Names of links that are remembered.
 _REMEMBERED = 1 << 15
-_LONGEST_REMEMBERED = 100
 # The longest name of a link that is remembered; no usual file system takes more.
 _LONGEST_LINK = 255
 # About how many bytes the remembered shapes of trees take.
@@ -186,6 +187,7 @@ class TreeReader:
         self._limits = limits
         self._is_told = is_told
         self._rows: dict[bytes, Row] = {}
+        self._row_room = _ROW_BYTES
         self._shapes: dict[bytes, _Shape] = {}
         self._room = _SHAPE_BYTES
         self._null = bytes(width)
@@ -290,9 +292,12 @@ class TreeReader:
                 flags |= _ODD
             sort = name + b"/" if kind == TREE else name
             row = (sort, paths.fold(name), flags << _FLAG_SHIFT | _CODES[kind])
-        if len(head) <= _LONGEST_REMEMBERED:
-            if len(self._rows) == _REMEMBERED:
+        size = 300 + 4 * len(head)
+        if size <= _ROW_BYTES >> 3:
+            self._row_room -= size
+            if self._row_room < 0:
                 self._rows.clear()
+                self._row_room = _ROW_BYTES - size
             self._rows[head] = row
         return row
 

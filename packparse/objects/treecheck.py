@@ -123,7 +123,8 @@ def templates(heads: Iterable[tuple[bytes, bytes]], limits: Limits) -> list[Temp
         # No other tree has the same, so that a base excuses nothing that is not listed.
         names = sha256(b"\0".join(b"%o %b" % entry for entry in listed)).hexdigest().encode()
         message = f"there are more of these than the {KEPT} that are listed"
-        every = tuple(range(len(listed)))
+        # The content of plain files makes no difference to their names.
+        every = tuple(n for n, entry in enumerate(listed) if entry[0] & modes.TYPE != modes.FILE)
         found += ((Oddity(code, b"\0" + names, message), every) for code in many)
     return found
 

@@ -173,3 +173,23 @@ def test_a_warning_is_new_where_it_is_new_however_the_tree_is_packed(how: str) -
         f for f in made.verify(data=pack.build()).findings.sorted() if f.code.name == "dashName"
     ]
     assert (finding.severity, finding.inherited, finding.path) == ("warning", False, b"e/-warn")
+
+
+MANY: dict[str, tuple[Folder, bool]] = {
+    "nothing": ({}, True),
+    "another content of a plain file": ({b"x0": b"2"}, True),
+    "another file": ({b"new": b"1"}, False),
+    "another collision": ({b"x0": b"1", b"y": b"1", b"Y": b"1"}, False),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_more_oddities_than_are_listed_are_inherited_where_all_names_are_the_same(
+    name: str,
+) -> None:
+    changed, accepted = MANY[name]
+    folder: Folder = {
+        name % n: b"1" for n in range(1_200) for name in (b"a%04d", b"A%04d")
+    } | {b"x0": b"1"}  # fmt: skip
+    made = on_top({b"d": folder, b"n": b"1"}, {b"d": {**folder, **changed}, b"n": b"2"})
+    assert made.verify().accepted is accepted

@@ -309,3 +309,33 @@ def test_what_is_odd_is_told_once_though_all_of_it_is_new(read: bool) -> None:
         "symlinkAbsolute": 1, "hasDotgit": 1,
     }  # fmt: skip
     assert counts["gitattributesActive"] == 1
+
+
+@pytest.mark.parametrize("kind", ["tree", "blob", "commit"])
+@pytest.mark.parametrize("tagged", [False, True], ids=["by a ref", "by a tag"])
+def test_nothing_is_inherited_where_a_tree_or_blob_is_named_by_itself(
+    kind: str, tagged: bool
+) -> None:
+    # The link is where the base has it, and in the tree that a ref names as well.
+    host = Store()
+    target = host.put("blob", b"/etc/passwd")
+    before: Folder = {b"d": {b"l": existing(b"120000", target)}}
+    made = on_top(before, {b"d": {b"l": existing(b"120000", target), b"f": b"1"}}, host=host)
+    named = {
+        "tree": made.new.tree({b"other": existing(b"120000", target)}),
+        "blob": made.new.put("blob", b"x"),
+        "commit": made.tips[TIP],
+    }[kind]
+    if kind != "tree":
+        del made.new.objects[made.new.tree({b"other": existing(b"120000", target)})]
+    if tagged:
+        named = made.new.put("tag", packs.tag_bytes(named, kind.encode()))
+    made.new.put("blob", b"/etc/passwd")
+    refs: list[tuple[Text, Text] | bytes] = [
+        (made.tips[TIP].hex(), "refs/heads/x"), (named.hex(), "refs/tags/evil"),
+    ]  # fmt: skip
+    sent = replace(made, given=(made.given or set()) - {target}, tips={})
+    data = bundle(sent.pack()[0], refs, [made.bases[0].hex()])
+    report = replace(made, tips={}).verify(data=data)
+    found = {code for code, _ in refusals(report)}
+    assert ("symlinkAbsolute" in found) is (kind != "commit")

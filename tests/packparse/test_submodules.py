@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from dataclasses import dataclass
 
@@ -336,3 +337,28 @@ def alone_pack() -> bytes:
     new = Store()
     tip = new.commit({b"m": submodule()})
     return Candidate(Store(), new, (), {TIP: tip}, None).pack()[0]
+
+
+def test_a_path_of_very_many_parts_is_taken_apart_once() -> None:
+    file = modules(b"a/" * 400_000 + b"b")
+    new = Store()
+    parents: tuple[bytes, ...] = ()
+    for number in range(40):
+        tree: Folder = {b".gitmodules": file, b"n": b"%d" % number, b"a": {b"a": {b"x": b"1"}}}
+        parents = (new.commit(tree, *parents),)
+    begin = time.process_time()
+    Candidate(Store(), new, (), {TIP: parents[0]}, None).verify()
+    assert time.process_time() - begin < 8
+
+
+def test_long_names_beyond_ascii_are_folded_once_for_a_tree() -> None:
+    tail = ("\u0345" * 57 + "\u0334" * 57).encode()
+    wide: Folder = {b"%04d" % n + tail: b"1" for n in range(1_500)}
+    new = Store()
+    parents: tuple[bytes, ...] = ()
+    for number in range(40):
+        tree: Folder = {b".gitmodules": modules(b"d/q"), b"d": wide, b"n": b"%d" % number}
+        parents = (new.commit(tree, *parents),)
+    begin = time.process_time()
+    Candidate(Store(), new, (), {TIP: parents[0]}, None).verify()
+    assert time.process_time() - begin < 8

@@ -526,7 +526,7 @@ def test_the_names_of_links_are_let_go_where_they_take_too_much_memory(size: int
     assert remembering.link_folds is None
 
 
-@pytest.mark.parametrize("constant", ["_REMEMBERED", "_SHAPE_BYTES", "_LONGEST_REMEMBERED"])
+@pytest.mark.parametrize("constant", ["_REMEMBERED", "_SHAPE_BYTES", "_ROW_BYTES"])
 def test_a_reader_that_may_remember_nothing_says_the_same(
     monkeypatch: pytest.MonkeyPatch, constant: str
 ) -> None:

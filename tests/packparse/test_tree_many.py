@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
 
 import pytest
 
@@ -23,19 +22,24 @@ def test_of_more_than_a_thousand_of_a_kind_one_stands_for_the_others(count: int)
     assert ("more of these" in found[-1][2]) is (count > 1_000)
 
 
-CHANGED: dict[str, Callable[[Entries], Entries]] = {
-    "another name": lambda listed: [*listed[:-1], (b"100644", b"b", listed[-1][2])],
-    "another content": lambda listed: [*listed[:-1], (*listed[-1][:2], oid(9))],
-    "another mode": lambda listed: [*listed[:-1], (b"100755", *listed[-1][1:])],
-    "one entry more": lambda listed: [*listed, *files(b"z")],
+CHANGED: dict[str, tuple[Entries, bool]] = {
+    "another name": (files(b"b"), True),
+    "another link": ([(b"120000", b"a", oid(8))], True),
+    "another target of the link": ([*files(b"a"), (b"120000", b"l", oid(9))], True),
+    "an entry more": (files(b"a", b"z"), True),
+    "another content of a plain file": ([(b"100644", b"a", oid(9))], False),
+    "the same": (files(b"a"), False),
 }
 
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_what_is_not_listed_is_that_of_another_tree_only_where_all_is_the_same(name: str) -> None:
-    listed = dashed(1_500)
-    rests = [read(tree_bytes(t))[4][-1][1] for t in (listed, listed, CHANGED[name](listed))]
-    assert rests[0] == rests[1] != rests[2]
+    last, differs = CHANGED[name]
+    link = [(b"120000", b"l", oid(7))] if name != "another target of the link" else []
+    whole = [*dashed(1_500), (b"120000", b"l", oid(7))]
+    changed = dashed(1_500)[:-1] + last + link
+    first, other = (read(tree_bytes(listed))[4][-1][1] for listed in (whole, changed))
+    assert (first != other) is differs
 
 
 def test_groups_of_links_with_long_names_take_little_memory() -> None:

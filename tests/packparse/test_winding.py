@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from packparse import winding
+from packparse import checks, winding
 from packparse.limits import Limits
 from packparse.options import Options
 from packparse.verify import verify_bytes
+from tests.support import packs
 from tests.support.candidates import (
     TIP,
     Candidate,
@@ -235,3 +238,112 @@ def test_what_is_in_a_submodule_may_be_a_link(name: str) -> None:
     tree: Folder = {b"s": submodule(), b"x": link(target)}
     report = on_top({b"a": b"1"}, tree).verify()
     assert refusals(report) == ([] if accepted else [(ESCAPES, b"x")])
+
+
+WAY = b"../s/l/../../etc/passwd"
+ONTO: dict[str, tuple[Folder, Folder, list[bytes]]] = {
+    "a submodule is added": (
+        {b"d": {b"x": link(WAY)}}, {b"d": {b"x": link(WAY)}, b"s": submodule()}, [b"d/x"],
+    ),
+    "a folder becomes a submodule": (
+        {b"d": {b"x": link(WAY)}, b"s": {b"l": {b"f": b"1"}}},
+        {b"d": {b"x": link(WAY)}, b"s": submodule()},
+        [b"d/x"],
+    ),
+    "another submodule is added": (
+        {b"d": {b"x": link(WAY)}}, {b"d": {b"x": link(WAY)}, b"t": submodule()}, [],
+    ),
+    "a submodule stays where it was": (
+        {b"d": {b"x": link(WAY)}, b"s": submodule()},
+        {b"d": {b"x": link(WAY)}, b"s": submodule(), b"l": link(b"d")},
+        [],
+    ),
+    "a submodule goes to another commit": (
+        {b"d": {b"x": link(WAY)}, b"s": submodule()},
+        {b"d": {b"x": link(WAY)}, b"s": submodule(b"\x09" * 20)},
+        [b"d/x"],
+    ),
+    "what was not known is an escape now": (
+        {b"d": {b"x": link(WAY)}, b"s": submodule()},
+        {b"d": {b"x": link(WAY)}, b"s": {b"l": link(b"..")}},
+        [b"d/x"],
+    ),
+    "an escape leads elsewhere": (
+        {b"a": {b"b": {b"L": link(b"../d/../../x")}, b"d": link(b"..")}},
+        {b"a": {b"b": {b"L": link(b"../d/../../x")}, b"d": link(b"../..")}},
+        [b"a/b/L", b"a/d"],
+    ),
+    "an escape stays what it was": (
+        {b"a": {b"b": {b"L": link(b"../d/../../x")}, b"d": link(b"..")}},
+        {b"a": {b"b": {b"L": link(b"../d/../../x")}, b"d": link(b"..")}, b"l": link(b"a")},
+        [],
+    ),
+    "a link beside a file of its name": (
+        {b"p": {b"d": b"1", b"D": link(b"..")}},
+        {b"p": {b"d": b"1", b"D": link(b"..")}, b"q": {b"L": link(b"../p/d/../../x")}},
+        [b"q/L"],
+    ),
+    "two folders of one name": (
+        {b"Foo": {b"f": b"1"}, b"foo": {b"d": link(b"..")}},
+        {b"Foo": {b"f": b"1"}, b"foo": {b"d": link(b"..")}, b"q": {b"L": link(b"../Foo/d/../x")}},
+        [b"q/L"],
+    ),
+    "a file beside a folder of its name": (
+        {b"Foo": {b"f": b"1"}, b"foo": b"1"},
+        {b"Foo": {b"f": b"1"}, b"foo": b"1", b"q": {b"L": link(b"../Foo/f/../x")}},
+        [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONTO)
+def test_a_way_is_inherited_only_where_it_is_the_same(name: str) -> None:
+    before, after, leaving = ONTO[name]
+    report = on_top(before, after).verify()
+    assert sorted(refusals(report)) == [(ESCAPES, path) for path in leaving]
+
+
+@pytest.mark.parametrize(("length", "accepted"), [(3, True), (39, True), (41, True), (120, False)])
+@pytest.mark.parametrize("out", [False, True], ids=["stays", "leaves"])
+def test_long_chains_of_links_are_followed_to_their_end(
+    length: int, accepted: bool, out: bool
+) -> None:
+    chain: dict[bytes, bytes | Entry | Folder] = {
+        b"%03d" % n: link(b"%03d" % (n + 1)) for n in range(length)
+    }
+    chain[b"%03d" % length] = link(b".") if out else {b"f": b"1"}
+    tree = {**chain, b"L": link(b"000/../x")}
+    found = refusals(on_top({b"a": b"1"}, tree).verify())
+    assert found == ([] if accepted and not out else [(ESCAPES, b"L")])
+
+
+@pytest.mark.parametrize("what", ["the links", "a folder"])
+def test_what_cannot_be_read_is_said_where_links_may_lead_elsewhere(what: str) -> None:
+    folder: Folder = {b"L": link(b"../e/../x")}
+    before: Folder = {b"d": folder, b"e": {b"f": b"1"}, b"n": {b"g": b"1"}}
+    made = on_top(before, {**before, b"n": link(b"e")})
+    unread = {
+        "the links": packs.oid("blob", b"../e/../x"), "a folder": made.host.tree(folder),
+    }[what]  # fmt: skip
+    given = made.given or set()
+    options = Options(
+        tips=made.tips, bases=frozenset(made.bases),
+        known=lambda oid: 0 if oid in given else None,
+        read_base=lambda oid: None if oid == unread else made.host.read(oid),
+    )  # fmt: skip
+    report = verify_bytes(made.pack()[0], options)
+    assert report.findings.count(checks.BASE_NOT_COMPARED) == 1
+    assert report.changes is not None
+    assert not report.changes.compared
+    assert made.verify().findings.count(checks.BASE_NOT_COMPARED) == 0
+
+
+def test_long_ways_of_nothing_cost_what_they_are() -> None:
+    dots = b"/" * 4_000
+    tree: Folder = {
+        **{b"%02d" % n: link(b"%02d%b" % (n + 1, dots)) for n in range(40)},
+        **{b"L%d" % n: link(b"00/../x%d" % n) for n in range(10)},
+    }
+    begin = time.process_time()
+    on_top({b"a": b"1"}, tree).verify()
+    assert time.process_time() - begin < 10
