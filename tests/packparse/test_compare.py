@@ -320,7 +320,7 @@ def test_more_errors_than_are_kept_are_not_all_told_inherited(
     assert report.findings.count(checks.BASE_NOT_COMPARED) == (not kept)
 
 
-@pytest.mark.parametrize("most", [0, 1, 12])
+@pytest.mark.parametrize("most", [0, 1, 8, 12])
 def test_what_bases_have_is_read_again_where_little_of_it_is_kept(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:

@@ -6,7 +6,8 @@ import tracemalloc
 
 import pytest
 
-from tests.packparse.test_tree import Entries, files, oid, read, reader
+from packparse.objects import tree
+from tests.packparse.test_tree import Entries, files, oid, read, reader, said
 from tests.support.packs import tree_bytes
 
 
@@ -70,3 +71,11 @@ def test_a_group_of_very_many_links_has_a_short_detail_that_knows_them_all() -> 
     assert len(details) == 3
     assert details[0] == details[1] != details[2]
     assert max(map(len, details)) < 1_000
+
+
+def test_names_that_do_not_fit_are_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "_ROW_BYTES", 4_000)
+    remembering = reader()
+    contents = [tree_bytes([*files(b"%03d" % n), *files(b"-z")]) for n in range(40)]
+    for content in contents * 2:
+        assert [code for code, *_ in said(remembering.read(content))[4]] == ["dashName"]

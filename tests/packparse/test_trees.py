@@ -225,3 +225,15 @@ def test_of_what_is_missing_little_is_kept(monkeypatch: pytest.MonkeyPatch) -> N
     for _ in range(2):
         assert [side.trees.content(oid, TREE) for oid in wanted] == [None] * 4
     assert side.asked == wanted * 2
+
+
+def test_trees_by_folded_names_are_kept_like_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "_KEPT", 3)
+    host = Store()
+    oids = [host.tree({b"A%d" % n: b"1", b"a%d" % n: b"2"}) for n in range(4)]
+    side = Side(Store(), host)
+    for _ in range(2):
+        for number, oid in enumerate(oids):
+            folded = side.trees.folded(oid)
+            assert {name: len(entries) for name, entries in folded.items()} == {b"a%d" % number: 2}
+    assert side.trees.folded(b"\x01" * 20) == {}
