@@ -10,6 +10,7 @@ from __future__ import annotations
 from packparse import checks, links, modes, pathcodes
 from packparse.entry import TREE
 from packparse.escape import shorten
+from packparse.memo import Memo
 from packparse.objects import gitattributes, treecheck
 from packparse.objects.tree import ATTRIBUTES, LINK, MODULES
 from packparse.oddity import Oddity
@@ -37,8 +38,8 @@ __all__ = ["Comparison"]
 _WAYS = frozenset((modes.LINK, modes.SUBMODULE))
 # What a base has at a path where it has nothing.
 _NOTHING = (0, b"")
-# Oddities of the bases' trees and of special files that are kept, about 10 MB.
-_KEPT = 20_000
+# Oddities that are kept, of the bases' trees and of special files: about 5 MB each.
+_KEPT = 10_000
 # Files of the other side that are met at new paths and not measured, in one tree.
 _MOST_ONCE = 200_000
 
@@ -80,8 +81,7 @@ class Comparison:
         self._work = 0
         # About the bytes that the steps take.
         self._held = 0
-        self._room = _KEPT
-        self._had: dict[tuple[bytes, ...], set[tuple[object, bytes]]] = {}
+        self._had: Memo[tuple[bytes, ...], set[tuple[object, bytes]]] = Memo(_KEPT, _KEPT >> 2)
         # Bytes of files of the other side at new paths, since the last root.
         self._moved = 0
         self._once: set[bytes] = set()
@@ -89,7 +89,7 @@ class Comparison:
         self._refused: dict[bytes, str] = {}
         self._sensitive: dict[bytes, bytes] = {}
         # Content oddities of the last few special files, by flag and raw id.
-        self._odd: dict[tuple[int, bytes], list[Oddity]] = {}
+        self._odd: Memo[tuple[int, bytes], list[Oddity]] = Memo(_KEPT, _KEPT >> 2)
 
     def walk(self, roots: Iterable[bytes], changes: Changes | None = None) -> None:
         """Compare each of ``roots`` with the bases, and list what is new in ``changes``."""
@@ -285,20 +285,8 @@ class Comparison:
         known = self._had.get(trees)
         if known is None:
             known = self._read_oddities(trees)
-            if self._has_room(len(known)):
-                self._had[trees] = known
+            self._had.keep(trees, known, len(known) + 1)
         return known
-
-    def _has_room(self, items: int) -> bool:
-        """Whether a collection is kept; where they are too many, all others are let go."""
-        if items > _KEPT >> 2:
-            return False
-        self._room -= items + 1
-        if self._room < 0:
-            self._had.clear()
-            self._odd.clear()
-            self._room = _KEPT - items
-        return True
 
     def _read_oddities(self, trees: tuple[bytes, ...]) -> set[tuple[object, bytes]]:
         return {
@@ -360,8 +348,7 @@ class Comparison:
         if known is None:
             self._count(len(content) // 2)
             known = content_oddities(flag, content)
-            if self._has_room(len(known)):
-                self._odd[flag, oid] = known
+            self._odd.keep((flag, oid), known, len(known) + 1)
         return known
 
     def _content(self, oid: bytes) -> bytes | None:

@@ -112,8 +112,7 @@ class _Walk:
     def _split(self, target: bytes) -> list[bytes]:
         """The names of a target, the last one first."""
         self._count(1 + len(target) // 8)
-        names = paths.parts(target, windows=self._windows)
-        return [name for name in reversed(names) if name not in {b"", b"."}]
+        return paths.parts(target, windows=self._windows)[::-1]
 
     def _step(self, name: bytes) -> bytes | None:
         """Go into what has this name; where that is a link, return its target.

@@ -73,6 +73,7 @@ class Judge:
         self._header = header
         self._policy = policy
         self._trees = Trees(pack, outside, report.limits)
+        self._roots_of_bases: list[bytes] | None = None
         # The longest paths of trees, where these had to be read.
         self._lengths: dict[bytes, int] = {}
 
@@ -217,8 +218,11 @@ class Judge:
                 yield number, root
 
     def _base_roots(self) -> list[bytes]:
-        roots = map(self._trees.root, sorted(self._outside.bases or self._outside.prerequisites))
-        return [root for root in roots if root is not None]
+        if self._roots_of_bases is None:
+            bases = sorted(self._outside.bases or self._outside.prerequisites)
+            roots = map(self._trees.root, bases)
+            self._roots_of_bases = [root for root in roots if root is not None]
+        return self._roots_of_bases
 
     def _check_submodules(self, commits: list[int]) -> None:
         if not self._matters(_SUBMODULES) or self._has_no_submodules():

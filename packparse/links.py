@@ -94,8 +94,6 @@ def _walk(parts: list[bytes]) -> tuple[int, dict[bytes, None]]:
     names: list[bytes] = []
     through: dict[bytes, None] = {}
     for part in parts:
-        if part in {b"", b"."}:
-            continue
         if part != b"..":
             names.append(part)
         elif names:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from packparse import codes
 from packparse.entry import COMMIT, KIND_NAMES, object_prefix
 from packparse.errors import MisuseError, PackError
+from packparse.memo import Memo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Outside:
         self._known = known
         self._read_base = read_base
         self._base_info = base_info
-        self._kinds: dict[bytes, int] = {}
+        self._kinds: Memo[bytes, int] = Memo(_KINDS_KEPT)
 
     @property
     def listed(self) -> bool:
@@ -108,10 +109,7 @@ class Outside:
         kind = self._kinds.get(oid)
         if kind is None:
             about = self.about(oid)
-            kind = 0 if about is None else about[0]
-            if len(self._kinds) == _KINDS_KEPT:
-                self._kinds.clear()
-            self._kinds[oid] = kind
+            kind = self._kinds.keep(oid, 0 if about is None else about[0])
         return kind
 
     def content(self, oid: bytes, kind: int) -> bytes | None:

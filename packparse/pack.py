@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from packparse.memo import Memo
 from packparse.table import NO_ENTRY, split_ids
 
 TYPE_CHECKING = False
@@ -54,7 +55,7 @@ class Pack:
         self.index = index
         self.objects = objects
         self._limits = limits
-        self._kept: dict[int, bytes | bytearray] = {}
+        self._kept: Memo[int, bytes | bytearray] = Memo(_KEPT)
         self._rows: dict[int, array[int]] = {}
 
     def targets(self, kind: int, number: int) -> tuple[bytes, ...]:
@@ -96,8 +97,4 @@ class Pack:
         if self.objects.work > self._limits.restored_bytes:
             work = self.objects.work
             raise self._limits.passed("restored_bytes", work, "the objects read again so far have")
-        if len(content) <= _LARGEST_KEPT:
-            if len(self._kept) == _KEPT:
-                self._kept.clear()
-            self._kept[number] = content
-        return content
+        return self._kept.keep(number, content) if len(content) <= _LARGEST_KEPT else content

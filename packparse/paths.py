@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from packparse.codes import Code
 
 __all__ = [
-    "LARGEST", "PLAIN_NAME", "collisions", "fold", "is_absolute", "name_oddities", "parts",
+    "LARGEST", "PLAIN_NAME", "climbs", "collisions", "fold", "is_absolute", "name_oddities",
+    "parts",
 ]  # fmt: skip
 
 
@@ -69,13 +70,18 @@ def is_absolute(path: bytes) -> bool:
 
 
 def parts(path: bytes, *, windows: bool) -> list[bytes]:
-    """The names that a path is made of, empty ones and dots included.
+    """The names that a path is made of and its double dots, without what leads nowhere.
 
     On Windows a backslash separates as well, and a space behind one or two dots is lost.
     """
     if windows:
         path = _LONG_DOTS.sub(rb"\1\2", path.replace(b"\\", b"/"))
-    return path.split(b"/")
+    return [part for part in path.split(b"/") if part not in {b"", b"."}]
+
+
+def climbs(path: bytes) -> bool:
+    """Whether a part is two dots where either slash separates, and dots and spaces are lost."""
+    return _CLIMBS.search(path) is not None
 
 
 def name_oddities(
@@ -158,7 +164,7 @@ def _is_device(name: bytes) -> bool:
 
 
 def _climbs_by_backslash(name: bytes) -> bool:
-    return b"\\" in name and _CLIMBS.search(name) is not None
+    return b"\\" in name and climbs(name)
 
 
 def _is_forbidden_on_windows(name: bytes) -> bool:

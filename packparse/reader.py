@@ -19,6 +19,7 @@ from packparse.entry import (
 )
 from packparse.errors import PackError
 from packparse.inflate import Inflate, inflate_whole
+from packparse.memo import Memo
 from packparse.table import NO_ENTRY, OUTSIDE
 
 TYPE_CHECKING = False
@@ -35,6 +36,8 @@ __all__ = ["EntryReader", "ObjectReader"]
 _PIECE = 256 << 10
 # Bytes of objects on chains that are kept, since neighbours are often asked for one by one.
 _ROOM = 8 << 20
+# Bytes of an object that is kept, beside its content.
+_HELD = 200
 # An instruction of two bytes may make one byte, and takes as long as copying some hundred.
 _DELTA_BYTE = 128
 
@@ -143,8 +146,7 @@ class ObjectReader:
         self._entries = EntryReader(table, read_at)
         self._bases = table.bases
         self._outside = outside
-        self._kept: dict[int, bytes | bytearray] = {}
-        self._most = self._room = room
+        self._kept: Memo[int, bytes | bytearray] = Memo(room, room >> 3)
 
     def lost(self, number: int) -> PackError:
         """The refusal for an object whose base was there once, and cannot be had again."""
@@ -171,7 +173,7 @@ class ObjectReader:
             _base_size, size, pos = read_sizes(delta)
             content, _copied = rebuild(delta, pos, content, size)
             self.work += size + len(delta) * _DELTA_BYTE
-            self._keep(entry, content)
+            self._kept.keep(entry, content, len(content) + _HELD)
         return content
 
     def _first(self, chain: list[int]) -> bytes | bytearray | None:
@@ -183,17 +185,7 @@ class ObjectReader:
             number = chain.pop()
             content = self._entries.read(number)
             if chain:
-                self._keep(number, content)
+                self._kept.keep(number, content, len(content) + _HELD)
         if content is not None:
             self.work += len(content)
         return content
-
-    def _keep(self, number: int, content: bytes | bytearray) -> None:
-        size = len(content) + 200
-        if size > self._most >> 3:
-            return
-        if size > self._room:
-            self._kept.clear()
-            self._room = self._most
-        self._room -= size
-        self._kept[number] = content

@@ -6,6 +6,7 @@ from packparse import modes, pathcodes
 from packparse.entry import TREE
 from packparse.escape import shorten
 from packparse.follow import entry_at
+from packparse.memo import Memo
 from packparse.objects import gitmodules
 from packparse.paths import fold, parts
 
@@ -48,8 +49,8 @@ class Submodules:
         self._limits = limits
         self._holders: set[bytes] = set()
         self._compared = 0
-        self._known: dict[bytes, set[bytes] | None] = {}
-        self._split: dict[bytes, list[bytes]] = {}
+        self._known: Memo[bytes, set[bytes] | None] = Memo(_FILES_KEPT)
+        self._split: Memo[bytes, list[bytes]] = Memo(_PATHS_KEPT)
         self._named: set[bytes] | None = None
         # Conflicts that the bases have as well; once they are asked for.
         self._had: set[Conflict] | None = None
@@ -134,11 +135,9 @@ class Submodules:
         """The paths in a .gitmodules, without slashes at their ends; None where it is not read."""
         if not oid:
             return set()
-        if oid not in self._known:
-            if len(self._known) == _FILES_KEPT:
-                self._known.clear()
-            self._known[oid] = self._read_paths(oid)
-        return self._known[oid]
+        if oid in self._known:
+            return self._known[oid]
+        return self._known.keep(oid, self._read_paths(oid))
 
     def _read_paths(self, oid: bytes) -> set[bytes] | None:
         content = self._trees.blob(oid, self._limits.special_bytes)
@@ -175,11 +174,8 @@ class Submodules:
         """The names on the way of a path, as any reader takes them apart; no tree has more."""
         names = self._split.get(path)
         if names is None:
-            short = path[: self._limits.path_bytes]
-            names = [part for part in parts(short, windows=True) if part not in {b"", b"."}]
-            if len(self._split) == _PATHS_KEPT:
-                self._split.clear()
-            self._split[path] = names
+            names = parts(path[: self._limits.path_bytes], windows=True)
+            self._split.keep(path, names)
         return names
 
     def _links(self, root: bytes) -> Iterator[tuple[bytes, bytes]]:

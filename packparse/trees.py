@@ -6,6 +6,7 @@ from packparse import paths
 from packparse.entry import BLOB, COMMIT, TREE
 from packparse.errors import PackError
 from packparse.limits import Limits
+from packparse.memo import Memo
 from packparse.objects import commit, tree
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ __all__ = ["Trees"]
 
 # Entries kept, some 300 bytes each, and those of the largest tree that is kept.
 _KEPT = 50_000
-_LARGEST_KEPT = 25_000
+_LARGEST_KEPT = 25_001
 # Entries that may be taken apart, as a multiple of the limit on files, and bytes of one at least.
 _MOST_READ = 16
 _ENTRY_BYTES = 28
@@ -39,15 +40,14 @@ class Trees:
 
     def __init__(self, pack: Pack, outside: Outside, limits: Limits) -> None:
         self._limits = limits
-        self._missing: set[tuple[bytes, int]] = set()
+        self._missing: Memo[tuple[bytes, int], None] = Memo(_KEPT)
         self._work = 0
         self._pack = pack
         self._outside = outside
-        self._kept: dict[bytes, Entries] = {}
-        self._sizes: dict[bytes, int] = {}
-        self._room = _KEPT
-        self._folded: dict[bytes, Folded] = {}
-        self._folded_room = _KEPT
+        # A tree has one more than its entries, for an empty one takes room as well.
+        self._kept: Memo[bytes, Entries] = Memo(_KEPT, _LARGEST_KEPT)
+        self._folded: Memo[bytes, Folded] = Memo(_KEPT, _LARGEST_KEPT)
+        self._sizes: Memo[bytes, int] = Memo(_KEPT)
 
     def content(self, oid: bytes, kind: int) -> bytes | bytearray | None:
         """The content of an object of ``kind``; None where it cannot be had."""
@@ -59,9 +59,7 @@ class Trees:
         content = self._outside.content(oid, kind)
         if content is None:
             # It may be a gigabyte of another kind, and be asked for again and again.
-            if len(self._missing) == _KEPT:
-                self._missing.clear()
-            self._missing.add((oid, kind))
+            self._missing.keep((oid, kind), None)
         return content
 
     def size(self, oid: bytes) -> int:
@@ -70,10 +68,7 @@ class Trees:
         if size is None:
             size = self._sizes.get(oid)
         if size is None:
-            size = self._outside.size(oid) or 0
-            if len(self._sizes) == _KEPT:
-                self._sizes.clear()
-            self._sizes[oid] = size
+            size = self._sizes.keep(oid, self._outside.size(oid) or 0)
         return size
 
     def blob(self, oid: bytes, most: int) -> bytes | None:
@@ -95,14 +90,7 @@ class Trees:
         for mode, name, target in tree.entries(content, self._pack.table.width):
             entries.setdefault(name, (int(mode, 8) & 0xFFFF, target))
         self._count(len(content) // _ENTRY_BYTES + 1)
-        if len(entries) <= _LARGEST_KEPT:
-            # An empty tree takes room as well.
-            self._room -= len(entries) + 1
-            if self._room < 0:
-                self._kept.clear()
-                self._room = _KEPT - len(entries)
-            self._kept[oid] = entries
-        return entries
+        return self._kept.keep(oid, entries, len(entries) + 1)
 
     def folded(self, oid: bytes) -> Folded:
         """The entries of a tree by their names folded; none where it cannot be had."""
@@ -116,13 +104,7 @@ class Trees:
         # Folding a name beyond ASCII takes a tenth of a microsecond a byte.
         beyond = sum(len(name) for name in entries if not name.isascii())
         self._count(len(entries) + beyond // 4)
-        if len(entries) <= _LARGEST_KEPT:
-            self._folded_room -= len(entries) + 1
-            if self._folded_room < 0:
-                self._folded.clear()
-                self._folded_room = _KEPT - len(entries)
-            self._folded[oid] = index
-        return index
+        return self._folded.keep(oid, index, len(entries) + 1)
 
     def _count(self, entries: int) -> None:
         """Count entries that were taken apart, each about half a microsecond."""

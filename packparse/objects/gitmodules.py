@@ -54,8 +54,6 @@ _NO_PART = frozenset((b"", b"."))
 
 _SEPARATOR = late.pattern(rb"[/\\]")
 _CLIMBS = late.pattern(rb"(?:\A|[/\\])\.\.(?![^/\\])")
-# Dots and spaces at the end of a name are lost on Windows.
-_CLIMBS_SOMEWHERE = late.pattern(rb"(?:\A|[/\\])\.\.[. ]*+(?![^/\\])")
 
 # --- URLs, as git judges them ---
 _RELATIVE = late.pattern(rb"\.\.?[/\\]")
@@ -255,7 +253,7 @@ class _Reader:
             if not name or _CLIMBS.search(name):
                 fault = "climbs out of .git/modules" if name else "is empty"
                 self.tell(pathcodes.GITMODULES_NAME, name, fault)
-            elif _CLIMBS_SOMEWHERE.search(name):
+            elif paths.climbs(name):
                 fault = "climbs where dots and spaces behind two dots are dropped"
                 self.tell(pathcodes.GITMODULES_UNSAFE_NAME, name, fault)
         return submodule, only_key
@@ -348,7 +346,7 @@ def _path_fault(path: bytes) -> str:
         return "is empty"
     if fault := _name_fault(path):
         return fault
-    if _CLIMBS_SOMEWHERE.search(path):
+    if paths.climbs(path):
         return "climbs"
     return "is the repository itself" if _NO_PART.issuperset(_SEPARATOR.split(path)) else ""
 

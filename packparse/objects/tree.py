@@ -20,6 +20,7 @@ from operator import lt
 from packparse import checks, dotnames, late, paths
 from packparse.entry import BLOB, TREE
 from packparse.errors import PackError
+from packparse.memo import Memo
 from packparse.objects import treecheck
 
 TYPE_CHECKING = False
@@ -186,10 +187,8 @@ class TreeReader:
         self.link_folds: set[bytes] | None = set()
         self._limits = limits
         self._is_told = is_told
-        self._rows: dict[bytes, Row] = {}
-        self._row_room = _ROW_BYTES
-        self._shapes: dict[bytes, _Shape] = {}
-        self._room = _SHAPE_BYTES
+        self._rows: Memo[bytes, Row] = Memo(_ROW_BYTES, _ROW_BYTES >> 3)
+        self._shapes: Memo[bytes, _Shape] = Memo(_SHAPE_BYTES, _SHAPE_BYTES >> 1)
         self._null = bytes(width)
         self._most = limits.name_bytes + len(b"40000 ")
 
@@ -267,14 +266,7 @@ class TreeReader:
         size = len(key) + len(heads) * 20 + 500
         if shape.odd:
             size += sum(500 + 8 * len(numbers) for _oddity, numbers in shape.odd)
-        if size > _SHAPE_BYTES >> 1:
-            return shape
-        self._room -= size
-        if self._room < 0:
-            self._shapes.clear()
-            self._room = _SHAPE_BYTES - size
-        self._shapes[key] = shape
-        return shape
+        return self._shapes.keep(key, shape, size)
 
     def _judge(self, head: bytes) -> Row:
         usual = _USUAL.fullmatch(head)
@@ -292,14 +284,7 @@ class TreeReader:
                 flags |= _ODD
             sort = name + b"/" if kind == TREE else name
             row = (sort, paths.fold(name), flags << _FLAG_SHIFT | _CODES[kind])
-        size = 300 + 4 * len(head)
-        if size <= _ROW_BYTES >> 3:
-            self._row_room -= size
-            if self._row_room < 0:
-                self._rows.clear()
-                self._row_room = _ROW_BYTES - size
-            self._rows[head] = row
-        return row
+        return self._rows.keep(head, row, 300 + 4 * len(head))
 
     def _flags(self, mode: int, name: bytes) -> int:
         self.longest_name = max(self.longest_name, len(name))
