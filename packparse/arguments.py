@@ -26,6 +26,7 @@ _STATUS = "\n".join(
         "Of several files the highest counts.",
     ]
 )
+_MOST_JOBS = 256
 _HEX = late.pattern(r"[0-9a-f]+")
 _DIGITS = {fmt.width * 2: fmt for fmt in FORMATS.values()}
 
@@ -74,6 +75,13 @@ def _add_verify(
     )  # fmt: skip
     _add_rules(verify)
     _add_range(verify)
+    verify.add_argument(
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="processes that work on one large file (default: the processors that are available); "
+        "1 starts none",
+    )
     verify.add_argument("--format", choices=("text", "json", "sarif"), default="text")
     verify.add_argument(
         "--progress",
@@ -150,6 +158,13 @@ def _add_range(verify: argparse.ArgumentParser) -> None:
         help="a pack or bundle of your repository's objects: bases for a thin pack, and what new "
         "trees are compared with; may be repeated",
     )
+
+
+def _jobs(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= _MOST_JOBS):
+        message = f"a whole number from 1 to {_MOST_JOBS}"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
 
 
 class _Version(argparse.Action):

@@ -11,6 +11,7 @@ Sans-IO like the verifier: bytes are fed in, second looks go through the caller'
 from __future__ import annotations
 
 from packparse import codes
+from packparse.deltastore import DeltaStore
 from packparse.errors import MisuseError, PackError
 from packparse.findings import Findings
 from packparse.intake import Intake
@@ -18,7 +19,7 @@ from packparse.limits import Limits
 from packparse.objectformat import SHA1, ObjectFormat
 from packparse.outside import object_id
 from packparse.reader import ObjectReader
-from packparse.resolve import CACHE_BUDGET, DeltaStore, Resolver
+from packparse.resolve import CACHE_BUDGET, Resolver
 from packparse.table import NO_ENTRY, OUTSIDE, EntryTable, IdIndex
 
 TYPE_CHECKING = False

@@ -8,6 +8,7 @@ so these wait in an index by base id until an object of that id comes up.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 
 from packparse.entry import OFS_DELTA, REF_DELTA
 from packparse.table import NO_ENTRY, OUTSIDE, IdIndex
@@ -101,6 +102,10 @@ class Chains:
         following[last] = head
         following[head] = NO_ENTRY
         return kid
+
+    def take(self, number: int) -> None:
+        """Say that another process has rebuilt the reference delta ``number``."""
+        self._taken[bisect_left(self._references, number)] = 1
 
     def below(self, numbers: list[int]) -> Iterator[int]:
         """These entries and all offset deltas that rest on them, however deep."""

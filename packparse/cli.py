@@ -211,8 +211,16 @@ def _options(
         known=known,
         read_base=None if packs is None else packs.read,
         base_info=None if packs is None else packs.about,
+        jobs=_processors() if parsed.jobs is None else parsed.jobs,
     )
     return options, packs
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _known(path: str, chosen: ObjectFormat, bases: list[bytes]) -> Known:

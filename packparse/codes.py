@@ -497,6 +497,13 @@ INPUT_CHANGED = _code(
     "The file changed while it was read: an entry is not the one of the first pass.",
     "Verify a private copy that nobody else can write.",
 )
+WORKER_FAILED = _code(
+    "workerFailed",
+    ENVIRONMENT,
+    "A process that looked at a part of the file could not be started, or ended before its work "
+    "was done.",
+    "Try again; with --jobs 1 no other process is needed.",
+)
 CANNOT_READ = _code(
     "cannotRead",
     ENVIRONMENT,

@@ -11,9 +11,12 @@ from packparse.objects import commit, lfs
 from packparse.objects.tree import TreeReader, patched_links
 from packparse.oddity import Oddity
 from packparse.special import SpecialIds
+from packparse.table import split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from packparse.findings import Findings
     from packparse.graph import LinkTable
     from packparse.limits import Limits
@@ -27,10 +30,16 @@ if TYPE_CHECKING:
     # the delta's instructions start.
     Patch = tuple[bytes | bytearray, TreeLinks, bytes | bytearray, int]
 
-__all__ = ["Examiner"]
+__all__ = ["Examiner", "Unusual"]
 
 # A smaller tree is read as quickly as it is patched.
 _SMALL_TREE = 1 << 10
+# Oddities that are noted for another process; a part with more is looked at by that one.
+_MOST_NOTED = 20_000
+
+
+class Unusual(Exception):  # noqa: N818 - no error, but work for the main process
+    """A part has something that no worker judges."""
 
 
 class Examiner:
@@ -55,17 +64,55 @@ class Examiner:
         policy: Policy,
     ) -> None:
         self.lost = 0
+        self.commits = 0
+        self.noted: list[tuple[Oddity, int, int]] | None = None
         self.special = SpecialIds(table.width)
         self.reader = TreeReader(table.width, limits, self._is_told)
         self.submodules: set[bytes] = set()
         self._table = table
-        self._links = links
+        self.links = links
         self._limits = limits
         self._findings = findings
         self._places = places
         self._suspects = suspects
         self._policy = policy
-        self._commits = 0
+
+    def apart(self, table: EntryTable, links: LinkTable) -> Examiner:
+        """An examiner for a part that another process looks at: with these rules, and no links yet.
+
+        It tells nothing, and notes oddities in ``noted`` for :meth:`find` of this one, as (oddity,
+        entry, kind). What is more than an oddity, or one too many, raises Unusual. It shares the
+        memory of trees, so no two of them work in one process.
+        """
+        other = Examiner(
+            table,
+            links,
+            self._limits,
+            self._findings,
+            self._places,
+            self._suspects,
+            policy=self._policy,
+        )
+        other.reader = self.reader
+        other.noted = []
+        return other
+
+    def take_over(
+        self,
+        submodules: bytes | bytearray,
+        special: Sequence[bytearray],
+        longest_name: int,
+        link_folds: Iterable[bytes] | None,
+    ) -> None:
+        """Put what another examiner has kept to what this one has.
+
+        ``submodules`` and ``special`` are packed ids, the latter as of SpecialIds.columns; the rest
+        is that of its TreeReader.
+        """
+        self.submodules.update(split_ids(submodules, self._table.width))
+        for ours, theirs in zip(self.special.columns(), special, strict=True):
+            ours.extend(theirs)
+        self.reader.take_over(longest_name, link_folds)
 
     def __call__(
         self, number: int, kind: int, content: bytes | bytearray, patch: Patch | None = None
@@ -89,6 +136,8 @@ class Examiner:
             error.at(self._table.offsets[number], self._table.oid(number))
             if error.code is codes.TOO_MANY_LINKS:
                 raise
+            if self.noted is not None:
+                raise Unusual from None
             self.lost += 1
             self._findings.add_error(error)
         return None
@@ -106,19 +155,19 @@ class Examiner:
         if pointer is not None:
             oid, size = pointer
             message = f"a pointer to {size} bytes of Git LFS, {oid}"
-            self._find(Oddity(pathcodes.LFS_POINTER, oid.encode(), message), number, BLOB)
+            self.find(Oddity(pathcodes.LFS_POINTER, oid.encode(), message), number, BLOB)
 
     def _commit(self, number: int, content: bytes | bytearray) -> None:
         width = self._table.width
         root, parents = commit.links(content, width, self._limits)
-        self._links.add(TREE, number, root)
-        self._links.add(COMMIT, number, parents)
-        self._commits += 1
-        if self._commits == self._limits.commits + 1:
-            raise self._limits.passed("commits", self._commits, "the pack has at least")
+        self.links.add(TREE, number, root)
+        self.links.add(COMMIT, number, parents)
+        self.commits += 1
+        if self.commits == self._limits.commits + 1:
+            raise self._limits.passed("commits", self.commits, "the pack has at least")
         self._check_length(content)
         for oddity in commit.oddities(content, width):
-            self._find(oddity, number, COMMIT)
+            self.find(oddity, number, COMMIT)
         if self._policy.authors or self._policy.committers:
             self._check_identities(number, content)
 
@@ -130,7 +179,7 @@ class Examiner:
         ):
             if not allowed:
                 message = f"the policy does not allow the {who.decode()} {shorten(name)}"
-                self._find(Oddity(checks.IDENTITY_NOT_ALLOWED, who, message), number, COMMIT)
+                self.find(Oddity(checks.IDENTITY_NOT_ALLOWED, who, message), number, COMMIT)
 
     def _tag(self, number: int, content: bytes | bytearray) -> None:
         # Most packs have none.
@@ -138,10 +187,10 @@ class Examiner:
 
         width = self._table.width
         kind, target = tag.link(content, width)
-        self._links.add(kind, number, target)
+        self.links.add(kind, number, target)
         self._check_length(content)
         for oddity in tag.oddities(content, width):
-            self._find(oddity, number, 0)
+            self.find(oddity, number, 0)
 
     def _check_length(self, content: bytes | bytearray) -> None:
         if len(content) > self._limits.message_bytes:
@@ -156,27 +205,27 @@ class Examiner:
             patched = patched_links(before, base, content, ranges, width)
         if patched is None:
             links = self.reader.read(content)
-            self._links.add(TREE, number, links.trees)
-            self._links.add(BLOB, number, links.blobs)
+            self.links.add(TREE, number, links.trees)
+            self.links.add(BLOB, number, links.blobs)
             for oddity in links.oddities:
-                self._find(oddity, number, TREE)
+                self.find(oddity, number, TREE)
         else:
             links, new_trees, new_blobs = patched
-            self._links.add(TREE, number, links.trees, new_trees)
-            self._links.add(BLOB, number, links.blobs, new_blobs)
+            self.links.add(TREE, number, links.trees, new_trees)
+            self.links.add(BLOB, number, links.blobs, new_blobs)
         for flags, oid in links.special:
             self.special.add(flags, oid)
         # Submodules take no memory here, but the time of an entry.
         modules = links.entries - (len(links.trees) + len(links.blobs)) // width
         if modules:
             self.submodules.add(self._table.oid(number))
-        self._links.total += modules
+        self.links.total += modules
         self._check_total()
         return links
 
     def _check_total(self) -> None:
-        if self._links.total > self._limits.links:
-            raise self._limits.passed("links", self._links.total, "the objects so far name")
+        if self.links.total > self._limits.links:
+            raise self._limits.passed("links", self.links.total, "the objects so far name")
 
     def _is_edit(self, patch: Patch, content: bytes | bytearray) -> bool:
         """Whether a tree may differ from its base in ids alone, by a delta worth going through.
@@ -195,12 +244,19 @@ class Examiner:
         """Whether nothing would come of one more oddity of the kind, whatever ids it is about."""
         return not self._suspects.wanted and self._findings.is_told(oddity.code, oddity.detail)
 
-    def _find(self, oddity: Oddity, number: int, kind: int) -> None:
+    def find(self, oddity: Oddity, number: int, kind: int) -> None:
+        """Tell of an oddity in the object of entry ``number``."""
         offset, oid = self._table.offsets[number], self._table.oid(number)
         finding = self._findings.add(
             oddity.code, oddity.message, offset=offset, oid=oid, detail=oddity.detail,
             limit=oddity.limit,
         )  # fmt: skip
+        if self.noted is not None:
+            # Told all the same: then the reader knows what it need not find again.
+            if len(self.noted) == _MOST_NOTED:
+                raise Unusual
+            self.noted.append((oddity, number, kind))
+            return
         if finding is None or kind not in (TREE, BLOB):
             return
         if kind == TREE:

@@ -31,7 +31,9 @@ class Options:
     their kind and size where that is cheaper: hosts with large objects should give it.
 
     ``policy`` sets severities, and says which paths and identities are allowed; its limits are the
-    caller's to put into ``limits``. ``cache_budget`` is in bytes; no verdict depends on it.
+    caller's to put into ``limits``. ``cache_budget`` is in bytes, of each process; no verdict
+    depends on it, nor on ``jobs``, how many processes may work on one large file. More than one is
+    for callers that have no other threads.
     """
 
     def __init__(  # noqa: PLR0913 - all are named, and have a default
@@ -47,6 +49,7 @@ class Options:
         base_info: BaseInfo | None = None,
         policy: Policy | None = None,
         cache_budget: int = CACHE_BUDGET,
+        jobs: int = 1,
     ) -> None:
         self.rules = rules
         self.policy = Policy() if policy is None else policy
@@ -66,6 +69,10 @@ class Options:
         self.read_base = read_base
         self.base_info = base_info
         self.cache_budget = cache_budget
+        if jobs < 1:
+            message = f"jobs: at least one process works on a file, not {jobs}"
+            raise MisuseError(message)
+        self.jobs = jobs
 
 
 def _is_id(oid: object) -> bool:

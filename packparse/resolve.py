@@ -12,6 +12,9 @@ work that is done again.
 
 from __future__ import annotations
 
+from array import array
+from operator import add, le
+
 from packparse import codes
 from packparse.chains import Chains
 from packparse.delta import read_sizes, rebuild
@@ -24,17 +27,20 @@ from packparse.table import NO_ENTRY, OUTSIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from packparse.deltastore import DeltaStore
     from packparse.examine import Examiner
     from packparse.findings import Findings
+    from packparse.graph import LinkTable
     from packparse.limits import Limits
     from packparse.objects.tree import TreeLinks
     from packparse.outside import BaseReader
+    from packparse.portion import Workers
     from packparse.reader import ReadAt
     from packparse.table import EntryTable
 
-__all__ = ["CACHE_BUDGET", "DeltaStore", "Resolver"]
+__all__ = ["CACHE_BUDGET", "Resolver"]
 
 # Half for what is rebuilt and half for the deltas kept from the first pass.
 CACHE_BUDGET = 32 << 20
@@ -50,29 +56,6 @@ _FATAL = frozenset(
         codes.CORRUPT_BASE_OBJECT,
     )
 )
-
-
-class DeltaStore:
-    """Inflated deltas kept from the first pass, as many as fit, so that they need no second look.
-
-    A delta is given out once.
-    """
-
-    def __init__(self, budget: int) -> None:
-        self._room = budget
-        self._kept: dict[int, bytes | bytearray] = {}
-
-    def offer(self, number: int, delta: bytes | bytearray) -> None:
-        """Keep the delta of an entry if there is room."""
-        # 120 bytes for the dictionary's slot and the objects themselves.
-        cost = len(delta) + 120
-        if cost <= self._room:
-            self._room -= cost
-            self._kept[number] = delta
-
-    def take(self, number: int) -> bytes | bytearray | None:
-        """The delta of an entry, if it was kept and is still here."""
-        return self._kept.pop(number, None)
 
 
 class _Step:
@@ -131,31 +114,82 @@ class Resolver:
         self._limits = limits
         self._findings = findings
         self._entries = EntryReader(table, read_at)
-        self._examine = examine
+        self.examiner = examine
         self._deltas = deltas
         self._read_base = read_base
         self._budget = budget
-        self._chains = Chains(table)
+        self.chains = Chains(table)
         self._path: list[_Step] = []
         self._delta_bytes = 0
         self._restored_bytes = 0
         # Weight of all steps but the last one.
         self._held = 0
 
-    def run(self) -> None:
+    def run(self, workers: Workers | None = None) -> None:
         """Rebuild all that can be, then report what waits for a base that is nowhere."""
         table = self._table
-        for number in self._chains.possible_bases():
-            # Deltas come in with the family of their base.
-            if table.bases[number] == NO_ENTRY and table.is_resolved(number):
-                self._try_family(number)
-                if self.on_progress is not None:
-                    done = table.deltas - table.unresolved
-                    self.on_progress("rebuilding", done, table.deltas)
+        # Deltas come in with the family of their base.
+        roots = (
+            number
+            for number in self.chains.possible_bases()
+            if table.bases[number] == NO_ENTRY and table.is_resolved(number)
+        )
+        if workers is None:
+            self.families(roots)
+        else:
+            from packparse.share import SharedFamilies
+
+            SharedFamilies(self, table, self.examiner.links, self._limits, workers).rebuild(
+                array("I", roots)
+            )
         if table.unresolved:
             self._serve_from_outside()
         if table.unresolved and not self.broken:
             self._report_missing()
+
+    def families(self, roots: Iterable[int]) -> None:
+        """Rebuild the families of these entries, which are no deltas."""
+        table = self._table
+        for number in roots:
+            self._try_family(number)
+            if self.on_progress is not None:
+                done = table.deltas - table.unresolved
+                self.on_progress("rebuilding", done, table.deltas)
+
+    def work_apart(self, links: LinkTable) -> Examiner:
+        """In a worker: begin with nothing done, and these links; return what looks into objects."""
+        self.on_progress = None
+        self.depth = self.broken = 0
+        self.rebuilt_bytes = self.copied_bytes = self._delta_bytes = self._restored_bytes = 0
+        self.examiner = self.examiner.apart(self._table, links)
+        return self.examiner
+
+    def totals(self) -> tuple[int, ...]:
+        """What counts against limits on all deltas together; and the depth, which comes last."""
+        return (
+            self.rebuilt_bytes,
+            self.copied_bytes,
+            self._delta_bytes,
+            self._restored_bytes,
+            self.depth,
+        )
+
+    def fits(self, totals: Sequence[int]) -> bool:
+        """Whether as much again passes no limit."""
+        limits = self._limits
+        most = (
+            limits.rebuilt_bytes, limits.copied_bytes, limits.delta_bytes, limits.restored_bytes
+        )  # fmt: skip
+        # Without the depth, which each delta was held to.
+        return all(map(le, map(add, self.totals(), totals), most))
+
+    def add(self, totals: Sequence[int]) -> None:
+        """Count what another one has done."""
+        self.rebuilt_bytes += totals[0]
+        self.copied_bytes += totals[1]
+        self._delta_bytes += totals[2]
+        self._restored_bytes += totals[3]
+        self.depth = max(self.depth, totals[4])
 
     def _try_family(self, number: int) -> None:
         try:
@@ -168,19 +202,19 @@ class Resolver:
             self.broken += 1
 
     def _family(self, number: int, oid: bytes, kind: int, data: bytes | bytearray | None) -> None:
-        kid = self._chains.first_kid(number, oid)
+        kid = self.chains.first_kid(number, oid)
         if kid == NO_ENTRY:
             return
         if data is None:
             data = self._read_root(number, oid, kind)
         step = _Step(number, oid, 0, kid, data)
         if kind == TREE and number != OUTSIDE:
-            step.links = self._examine.tree_links(data)
+            step.links = self.examiner.tree_links(data)
         # From here on the path alone holds it, and may let it go.
         data = None
         path = self._path
         path.append(step)
-        following = self._chains.following
+        following = self.chains.following
         while path:
             step = path[-1]
             kid = step.next_kid
@@ -205,10 +239,10 @@ class Resolver:
         self._table.resolve(kid, kind, oid, step.entry, len(content))
         links = None
         if step.links is not None:
-            links = self._examine(kid, kind, content, (base, step.links, delta, start))
+            links = self.examiner(kid, kind, content, (base, step.links, delta, start))
         elif kind != BLOB or content.startswith(VERSION):
-            links = self._examine(kid, kind, content)
-        below = self._chains.first_kid(kid, oid)
+            links = self.examiner(kid, kind, content)
+        below = self.chains.first_kid(kid, oid)
         if below != NO_ENTRY:
             self._hold(step)
             deeper = _Step(kid, oid, depth, below, content)
@@ -341,7 +375,7 @@ class Resolver:
     def _serve_from_outside(self) -> None:
         if self._read_base is None:
             return
-        for oid in self._chains.still_waiting():
+        for oid in self.chains.still_waiting():
             given = self._from_outside(oid)
             if given is not None:
                 kind, data = given
@@ -353,8 +387,8 @@ class Resolver:
 
     def _report_missing(self) -> None:
         offsets = self._table.offsets
-        for oid, numbers in self._chains.still_waiting().items():
-            entries = list(self._chains.below(numbers))
+        for oid, numbers in self.chains.still_waiting().items():
+            entries = list(self.chains.below(numbers))
             listed = ", ".join(str(offsets[number]) for number in entries[:_LISTED])
             more = f" and {len(entries) - _LISTED} more" if len(entries) > _LISTED else ""
             message = (

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from packparse.knownlist import KnownList
     from packparse.limits import Limits
     from packparse.progress import Progress
+    from packparse.reader import ReadAt
     from packparse.report import Report
 
 __all__ = ["STANDARD_INPUT", "open_base_packs", "read_known", "read_policy", "verify_path"]
@@ -154,7 +155,7 @@ def _verify_file(
             descriptor = _open(path)
         try:
             verifier = Verifier(options, name=path, length=os.fstat(descriptor).st_size)
-            return _verify(verifier, descriptor, progress)
+            return _verify(verifier, descriptor, progress, options.jobs)
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -167,17 +168,33 @@ def _verify_file(
         return report
 
 
-def _verify(verifier: Verifier, descriptor: int, progress: Progress | None) -> Report:
-    """Feed a verifier from an open file, and close it."""
+def _verify(verifier: Verifier, descriptor: int, progress: Progress | None, jobs: int) -> Report:
+    """Verify an open file, in ``jobs`` processes."""
     before = _stamp(descriptor)
     verifier.on_progress = progress
-    while not verifier.refused and (chunk := os.read(descriptor, _CHUNK)):
-        verifier.feed(chunk)
-    report = verifier.finish(lambda at, length: os.pread(descriptor, length, at))
+
+    def read_at(at: int, length: int) -> bytes:
+        return os.pread(descriptor, length, at)
+
+    if jobs == 1:
+        report = _feed(verifier, descriptor, read_at)
+    else:
+        from packparse.forks import Forks
+
+        with Forks(jobs) as workers:
+            verifier.share(workers, read_at)
+            report = _feed(verifier, descriptor, read_at)
     if _stamp(descriptor) != before:
         message = "the file was written to while it was verified"
         verifier.refuse(PackError(codes.INPUT_CHANGED, message))
     return report
+
+
+def _feed(verifier: Verifier, descriptor: int, read_at: ReadAt) -> Report:
+    """Feed a verifier from an open file to its end."""
+    while not verifier.refused and (chunk := os.read(descriptor, _CHUNK)):
+        verifier.feed(chunk)
+    return verifier.finish(read_at)
 
 
 def _refuse(verifier: Verifier, error: PackError) -> Report:

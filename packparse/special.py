@@ -78,6 +78,10 @@ class SpecialIds:
             if flags & flag:
                 self._ids[flag] += oid
 
+    def columns(self) -> list[bytearray]:
+        """The packed ids of each flag, in an order that is always the same."""
+        return list(self._ids.values())
+
     def distinct(self, flag: int) -> list[bytes]:
         """The ids of one flag, each once, sorted."""
         return sorted(set(split_ids(self._ids[flag], self._width)))

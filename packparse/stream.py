@@ -7,6 +7,7 @@ the same entries and the same refusal:
     HEADER    waiting for twelve bytes
     ENTRIES   at the start of an entry
     BODY      inside a long entry, or one that the input cuts
+    ELSEWHERE in a run of entries that another process has looked at
     TRAILER   after the last claimed entry, waiting for the checksum
     SURPLUS   the checksum is wrong: reading on to learn whether the count was a lie
     SUSPECT   an entry is bad: waiting to see whether it is the checksum, and the count was a lie
@@ -96,6 +97,7 @@ class PackStream:
         self._hashed = 0  # _buf up to here is in _sha
         self._body: Body  # set on entering BODY
         self._suspect: _Suspect  # set on entering SUSPECT
+        self._skip_to: int  # set on entering ELSEWHERE
 
     @property
     def complete(self) -> bool:
@@ -126,6 +128,27 @@ class PackStream:
             self._refusal = self._end_refusal()
         if self._refusal is not None:
             raise self._refusal
+
+    @property
+    def offset(self) -> int:
+        """The offset in the file up to which all bytes are used."""
+        return self._at
+
+    @property
+    def at_entry(self) -> bool:
+        """Whether all bytes so far are used, and an entry is to begin with the next one."""
+        return self._state == self._entries and not self._buf
+
+    def skip(self, end: int, found: int, inflated: int) -> None:
+        """Say that another process has found ``found`` entries, the last of which ends at ``end``.
+
+        ``inflated`` is what they inflate to. To be said where :attr:`at_entry` is true. Their bytes
+        are fed all the same, for the checksum.
+        """
+        self.found += found
+        self.inflated += inflated
+        self._skip_to = end
+        self._state = self._elsewhere
 
     def _run(self, data: bytes) -> Iterator[Entry]:
         self._buf = self._buf[self._pos :] + data if self._pos < len(self._buf) else data
@@ -232,6 +255,12 @@ class PackStream:
             yield Entry(at + start, at + pos, kind, size, crc, oid, base, data)
         self._pos = pos
         self._state = self._trailer
+
+    def _elsewhere(self) -> Iterator[Entry]:
+        self._pos = min(len(self._buf), self._skip_to - self._at)
+        if self._at + self._pos == self._skip_to:
+            self._state = self._entries
+        return iter(())
 
     def _check_entry(self, kind: int, size: int, offset: int, *, padded: bool) -> None:
         """What the hot loop leaves to do for entries that are not small and usual."""

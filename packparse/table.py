@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from packparse.entry import Entry
     from packparse.objectformat import ObjectFormat
+    from packparse.portion import Worker
 
 __all__ = ["NO_ENTRY", "OUTSIDE", "EntryTable", "IdIndex", "split_ids"]
 
@@ -95,6 +96,35 @@ class EntryTable:
             for number, base in enumerate(bases, first)
             if base is not None and self.bases[number] == NO_ENTRY
         ]
+
+    def columns(self) -> list[bytearray | array[int]]:
+        """All columns, to be sent; the bases come last."""
+        arrays = self.offsets, self.sizes, self.crcs
+        return [*arrays, self.kinds, self.ids, self.waiting, self.bases]
+
+    def take_over(self, worker: Worker, end: int, deltas: int) -> None:
+        """Put the columns of another table behind these; its entries end at offset ``end``.
+
+        ``deltas`` counts those among them. Bases that are OUTSIDE the other table are the caller's
+        to fill in.
+        """
+        first, waiting = len(self), len(self.waiting) // self.width
+        for column in self.columns()[:-1]:
+            worker.column(column)
+        bases = array("I")
+        worker.column(bases)
+        self.bases.extend(
+            base if base >= OUTSIDE else base + (waiting if kind == REF_DELTA else first)
+            for base, kind in zip(bases, self.kinds[first:], strict=True)
+        )
+        self.end = end
+        self.deltas += deltas
+        self.unresolved += deltas
+
+    def number_at(self, offset: int) -> int | None:
+        """The number of the entry that begins at ``offset``; None if none does."""
+        found = bisect_left(self.offsets, offset)
+        return found if found < len(self) and self.offsets[found] == offset else None
 
     def _base_number(self, base: int | bytes, number: int) -> int:
         if isinstance(base, bytes):

@@ -25,26 +25,25 @@ from __future__ import annotations
 import hashlib
 
 from packparse import checks, codes
-from packparse.entry import BLOB, Entry
-from packparse.errors import PackError
+from packparse.deltastore import DeltaStore
+from packparse.errors import MisuseError, PackError
+from packparse.gather import Gatherer
 from packparse.inspection import Inspection
 from packparse.intake import Intake
-from packparse.objects.lfs import VERSION
 from packparse.options import Options
 from packparse.reader import ObjectReader
-from packparse.resolve import DeltaStore, Resolver
+from packparse.resolve import Resolver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from packparse.ahead import Ahead
     from packparse.objectformat import ObjectFormat
+    from packparse.portion import Workers
     from packparse.reader import ReadAt
     from packparse.report import Report
+    from packparse.stream import PackStream
 
 __all__ = ["Verifier", "verify_bytes"]
-
-# Entries taken over at a time; a longer one ends the batch, so that it is not held for others.
-_BATCH = 128
-_BATCH_BYTES = 64 << 10
 
 
 def verify_bytes(data: bytes, options: Options | None = None, *, name: str = "-") -> Report:
@@ -72,10 +71,23 @@ class Verifier(Inspection):
             length=length,
             opened=self._open,
         )
-        self._deltas = DeltaStore(options.cache_budget // 2)
-        self._lost = 0
+        self._gatherer = self._gather()
+        self._scanned = 0
+        self._ahead: Ahead | None = None
+        self._shared: tuple[Workers, ReadAt] | None = None
         if length is not None and length > self._limits.pack_bytes:
             self.refuse(self._limits.passed("pack_bytes", length, "the file has"))
+
+    def share(self, workers: Workers, read_at: ReadAt) -> None:
+        """Let other processes do a part of the work, which read the file through ``read_at``.
+
+        To be called before the first byte is fed. The length of the file has to be known, and the
+        report is the same.
+        """
+        if self._fed or self._length is None:
+            message = "share: the length of the file is not known, or bytes have been fed"
+            raise MisuseError(message)
+        self._shared = workers, read_at
 
     def feed(self, data: bytes | bytearray | memoryview) -> None:
         """Take the next bytes of the file."""
@@ -114,52 +126,41 @@ class Verifier(Inspection):
 
     # Steps 1 to 5
 
+    def _gather(self) -> Gatherer:
+        return Gatherer(
+            self.table,
+            self._links,
+            self._examine,
+            DeltaStore(self.options.cache_budget // 2),
+            limits=self._limits,
+            findings=self._findings,
+        )
+
     def _open(self, object_format: ObjectFormat) -> None:
         self._header = self._intake.header
         self._prepare(object_format)
+        self._gatherer = self._gather()
 
     def _scan(self, data: bytes) -> None:
-        batch: list[Entry] = []
-        most = 0
-        try:
-            for entry in self._intake.feed(data):
-                batch.append(entry)
-                # No object has more links than ids fit into it. So only the last entry of a batch
-                # can pass their limit, and no entry after that one counts.
-                most += entry.size // self._format.width
-                if (
-                    len(batch) == _BATCH
-                    or entry.size > _BATCH_BYTES
-                    or self._links.total + most > self._limits.links
-                ):
-                    full, batch, most = batch, [], 0
-                    self._take(full)
-                    # Not held while the next long entry is collected.
-                    del full, entry
-        finally:
-            # Also what came before a refusal: its findings count.
-            self._take(batch)
+        while data:
+            ahead = self._ahead
+            room = len(data) if ahead is None or ahead.next is None else ahead.next - self._scanned
+            piece, data = data[:room], data[room:]
+            # Before the gatherer is looked up: the header of a bundle leads to another one.
+            entries = self._intake.feed(piece)
+            self._gatherer.take(entries)
+            self._scanned += len(piece)
+            if self._ahead is not None:
+                self._ahead.reached(self._scanned)
+            elif self._shared is not None and self._intake.stream is not None:
+                self._look_ahead(*self._shared, self._intake.stream)
 
-    def _take(self, batch: list[Entry]) -> None:
-        first = len(self.table)
-        lost = self.table.extend(batch)
-        for number, entry in enumerate(batch, first):
-            if entry.data is None:
-                continue
-            if entry.kind == BLOB:
-                if entry.data.startswith(VERSION):
-                    self._examine(number, BLOB, entry.data)
-            elif entry.base is None:
-                self._examine(number, entry.kind, entry.data)
-            elif number not in lost:
-                self._deltas.offer(number, entry.data)
-            else:
-                self._lose(entry)
+    def _look_ahead(self, workers: Workers, read_at: ReadAt, stream: PackStream) -> None:
+        from packparse.ahead import REPAYS, Ahead
 
-    def _lose(self, entry: Entry) -> None:
-        self._lost += 1
-        message = "no earlier entry begins where the base should be"
-        self._findings.add(codes.DELTA_BAD_BASE_OFFSET, message, offset=entry.offset)
+        end = (self._length or 0) - self._format.width
+        if stream.claimed and end - stream.offset > REPAYS:
+            self._ahead = Ahead(workers, read_at, stream, self._gatherer, end)
 
     def _close(self) -> None:
         if self._length is not None and self._fed < self._length:
@@ -182,14 +183,14 @@ class Verifier(Inspection):
             self._findings,
             read_at,
             self._examine,
-            deltas=self._deltas,
+            deltas=self._gatherer.deltas,
             read_base=self._read_base if self._outside.readable else None,
             budget=self.options.cache_budget // 2,
         )
-        resolver.broken = self._lost
+        resolver.broken = self._gatherer.lost
         resolver.on_progress = self.on_progress
         try:
-            resolver.run()
+            resolver.run(None if self._shared is None else self._shared[0])
         finally:
             self.report.delta_depth = resolver.depth
             self.report.rebuilt_bytes = resolver.rebuilt_bytes

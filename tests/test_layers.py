@@ -20,8 +20,8 @@ STACK = ("packparse", "manifest", "importer", "candidate")
 # What is reviewed as well, but belongs to no layer.
 AROUND = ("tests", "bench", "scripts", "corpus")
 PACKPARSE = ROOT / "packparse"
-# The rooms that may open files and read the environment.
-COMMAND_LINE = {"scan.py", "folder.py", "cli.py", "__main__.py", "isolate.py"}
+# The rooms that may open files, read the environment and start processes.
+COMMAND_LINE = {"scan.py", "folder.py", "cli.py", "__main__.py", "forks.py", "isolate.py"}
 # What reaches outside of the process, or could be used to.
 OUTSIDE = {
     "os", "posix", "subprocess", "socket", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl",

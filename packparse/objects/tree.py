@@ -255,6 +255,16 @@ class TreeReader:
         oddities = treecheck.oddities(data, self.width, self._limits)
         return TreeLinks(bytes(packed[TREE]), bytes(packed[BLOB]), count, special, oddities, None)
 
+    def take_over(self, longest_name: int, link_folds: Iterable[bytes] | None) -> None:
+        """Put what another reader has seen of names to what this one has."""
+        self.longest_name = max(self.longest_name, longest_name)
+        if link_folds is None or self.link_folds is None:
+            self.link_folds = None
+            return
+        self.link_folds.update(link_folds)
+        if len(self.link_folds) > _REMEMBERED:
+            self.link_folds = None
+
     def flags(self, mode: bytes, name: bytes) -> int:
         """LINK, MODULES, ATTRIBUTES and GITLINK of one entry, as a sum."""
         return self._flags(int(mode, 8) & 0xFFFF, name)

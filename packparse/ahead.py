@@ -1,0 +1,287 @@
+"""Several processes scan one pack: a worker begins in the middle of it, and is joined later.
+
+Where an entry begins shows only once the one before it was inflated. But where a deflate stream
+with a right Adler-32 ends, an entry begins, unless the stream is part of something else. So a
+worker looks for such a place, and scans on from there. The main process scans up to that place; if
+an entry begins there for it as well, all that follows is what it would have found, since it depends
+on nothing but the place. If not, or if the worker met anything unusual, it scans on by itself.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from packparse import late
+from packparse.errors import PackError
+from packparse.examine import Unusual
+from packparse.inflate import ZlibError, decompressobj
+from packparse.stream import PackStream
+from packparse.table import OUTSIDE, EntryTable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from packparse.entry import Entry
+    from packparse.gather import Gathered, Gatherer
+    from packparse.limits import Limits
+    from packparse.objectformat import ObjectFormat
+    from packparse.portion import Send, Task, Worker, Workers
+    from packparse.reader import ReadAt
+
+__all__ = ["REPAYS", "Ahead", "Part", "PartStream", "shares"]
+
+_CHUNK = 1 << 20
+# A pack has to have so many bytes for each process, or starting one costs more than it saves.
+REPAYS = 1 << 20
+# How much is looked at to tell where most entries are, and how many bytes one entry costs.
+_SAMPLES = 128
+_SAMPLE = 8 << 10
+_ENTRY = 1_000
+# The main process hashes all bytes, and takes over what the others found: a bit less for it.
+_LESS = 0.06
+
+# How deflate streams of a pack begin: RFC 1950, a window of 32 KiB and no dictionary.
+_BEGINNINGS = (b"\x78\x9c", b"\x78\x01", b"\x78\x5e", b"\x78\xda")
+_STREAM = late.pattern(rb"\x78[\x01\x5e\x9c\xda]")
+# A search for an entry ends after so many bytes of input, and of what they inflate to.
+_SEARCHED = 32 << 20
+_INFLATED = 64 << 20
+_PIECE = 64 << 10
+# So many entries have to follow a place before it counts as one where entries begin.
+_FOLLOWING = 16
+
+
+class PartStream(PackStream):
+    """The entries of a pack from ``start`` on, where one begins. It has no end, and no checksum."""
+
+    def __init__(self, limits: Limits, object_format: ObjectFormat, start: int) -> None:
+        super().__init__(limits, object_format, start=start)
+        self.claimed = limits.objects
+        self._state = self._entries
+
+    def _hash_to(self, pos: int) -> None:
+        """The main process hashes all of the pack."""
+
+    def until(self, data: bytes, end: int) -> Iterator[Entry]:
+        """The entries that end in ``data``, up to the first that ends at ``end`` or behind it."""
+        for entry in self.feed(data):
+            yield entry
+            if entry.end >= end:
+                return
+
+
+class _PartTable(EntryTable):
+    """The entries of a part that begins at ``start``.
+
+    Deltas may rest on entries before it: ``earlier`` has the numbers of these deltas, and
+    ``earlier_bases`` where their bases begin.
+    """
+
+    def __init__(self, object_format: ObjectFormat, start: int) -> None:
+        super().__init__(object_format)
+        self.earlier = array("I")
+        self.earlier_bases = array("Q")
+        self._start = start
+
+    def _base_number(self, base: int | bytes, number: int) -> int:
+        if not isinstance(base, int) or base >= self._start:
+            return super()._base_number(base, number)
+        if base < 0:
+            raise Unusual
+        self.earlier.append(number)
+        self.earlier_bases.append(base)
+        return OUTSIDE
+
+
+class Part:
+    """A part of a pack: from the first entry behind ``begin`` to the first that ends at ``end``."""
+
+    def __init__(self, read_at: ReadAt, limits: Limits, object_format: ObjectFormat) -> None:
+        self._read_at = read_at
+        self._limits = limits
+        self._format = object_format
+
+    def find_entry(self, begin: int, end: int) -> int | None:
+        """The first place from ``begin`` on where an entry begins, for all that can be told."""
+        room = _INFLATED
+        last = min(end, begin + _SEARCHED)
+        while begin < last:
+            window = self._read_at(begin, min(_CHUNK, last - begin))
+            if len(window) < 2:
+                return None
+            for found in _STREAM.finditer(window):
+                place, made = self._end_of_stream(begin + found.start(), end, room)
+                room -= made + _PIECE
+                if room < 0:
+                    return None
+                if place is not None and self._follows(place, end):
+                    return place
+            # The two bytes may lie on both sides of a cut.
+            begin += len(window) - 1
+        return None
+
+    def _end_of_stream(self, at: int, end: int, room: int) -> tuple[int | None, int]:
+        """Where a stream at ``at`` ends, if there is one; and how much was inflated."""
+        machine = decompressobj()
+        made = 0
+        size = _PIECE >> 4
+        while at < end and made < room:
+            piece = self._read_at(at, min(size, end - at))
+            size = _PIECE
+            at += len(piece)
+            while piece:
+                try:
+                    made += len(machine.decompress(piece, _PIECE))
+                except ZlibError:
+                    return None, made
+                if machine.eof:
+                    return at - len(machine.unused_data), made
+                piece = machine.unconsumed_tail
+                if made >= room:
+                    return None, made
+        return None, made
+
+    def _follows(self, place: int, end: int) -> bool:
+        """Whether entries follow from ``place`` on: some, or up to the end, or a very long one."""
+        stream = PartStream(self._limits, self._format, place)
+        try:
+            for at in range(place, min(end, place + _CHUNK), _PIECE):
+                for entry in stream.until(self._read_at(at, min(_PIECE, end - at)), end):
+                    if entry.end >= end or stream.found == _FOLLOWING:
+                        return entry.end <= end
+        except PackError:
+            return False
+        return True
+
+    def entries(self, stream: PartStream, begin: int, end: int) -> Iterator[Entry]:
+        """The entries from ``begin`` to the first that ends at ``end`` or behind it."""
+        while True:
+            data = self._read_at(begin, _CHUNK)
+            if not data:
+                raise Unusual
+            begin += len(data)
+            for entry in stream.until(data, end):
+                yield entry
+                if entry.end >= end:
+                    return
+
+
+class Ahead:
+    """The parts of one pack that workers scan, for the main process to take over.
+
+    ``stream`` has begun with the pack, and goes to ``gatherer``; ``end`` is the offset of the
+    pack's checksum. ``next`` is the offset up to which to scan before :meth:`reached` is called;
+    None where no part is left.
+    """
+
+    def __init__(
+        self, workers: Workers, read_at: ReadAt, stream: PackStream, gatherer: Gatherer, end: int
+    ) -> None:
+        self._stream = stream
+        self._gatherer = gatherer
+        self._end = end
+        self._part = Part(read_at, stream.limits, stream.object_format)
+        begins = shares(read_at, stream.offset, end, workers.jobs)
+        self._waiting = [
+            (begin, workers.start(self._task(begin, after)))
+            for begin, after in zip(begins, [*begins[1:], end], strict=True)
+        ]
+        # Where the first entry of the first part is, once it has told.
+        self._place: int | None = None
+        self.next = begins[0] if begins else None
+
+    def _task(self, begin: int, end: int) -> Task:
+        return lambda send: self._scan(send, begin, end)
+
+    # In a worker
+
+    def _scan(self, send: Send, begin: int, end: int) -> None:
+        """Scan a part, and send what is in it; None at the first thing that is unusual."""
+        place = self._part.find_entry(begin, end)
+        send(place, [])
+        if place is None:
+            return
+        stream = PartStream(self._stream.limits, self._stream.object_format, place)
+        table = _PartTable(stream.object_format, place)
+        gatherer = self._gatherer.apart(table)
+        try:
+            gatherer.take(self._part.entries(stream, place, end))
+            usual = not (gatherer.lost or stream.findings.counts() or table.end > self._end)
+        except (PackError, Unusual):
+            usual = False
+        # Where it is not, the main process comes to it, and says what it is.
+        send(stream.inflated if usual else None, [table.earlier, table.earlier_bases])
+        if usual:
+            gatherer.send(send)
+
+    # In the main process
+
+    def reached(self, offset: int) -> None:
+        """Take over what can be, now that the entries up to ``offset`` are known."""
+        while self.next is not None and self.next <= offset:
+            self.next = self._step(offset)
+
+    def _step(self, offset: int) -> int | None:
+        _begin, worker = self._waiting[0]
+        if self._place is None:
+            self._place = worker.head()
+            if self._place is not None and self._place > offset:
+                return self._place
+        end = offset
+        if self._place == offset and self._stream.at_entry:
+            end = self._take_over(worker) or offset
+        worker.stop()
+        self._place = None
+        del self._waiting[0]
+        return max(end, self._waiting[0][0]) if self._waiting else None
+
+    def _take_over(self, worker: Worker) -> int | None:
+        """Take over a part, if all is usual and no limit is passed; return where it ends."""
+        stream, gatherer = self._stream, self._gatherer
+        inflated = worker.head()
+        if inflated is None or stream.inflated + inflated > stream.limits.inflated_bytes:
+            return None
+        earlier, offsets = array("I"), array("Q")
+        worker.column(earlier)
+        worker.column(offsets)
+        bases = [number for number in map(gatherer.table.number_at, offsets) if number is not None]
+        head: Gathered = worker.head()
+        count, end, *_rest = head
+        if (
+            len(bases) < len(offsets)
+            or stream.found + count > stream.claimed
+            or not gatherer.fits(head)
+        ):
+            return None
+        first = len(gatherer.table)
+        gatherer.take_over(worker, head)
+        for number, base in zip(earlier, bases, strict=True):
+            gatherer.table.bases[first + number] = base
+        stream.skip(end, count, inflated)
+        return end
+
+
+def shares(read_at: ReadAt, start: int, end: int, jobs: int) -> list[int]:
+    """Where to cut the bytes from ``start`` to ``end``, so that each part is about as much work.
+
+    Samples tell how many entries there are, since an entry costs as much as some thousand bytes.
+    """
+    jobs = min(jobs, (end - start) // REPAYS)
+    if jobs < 2:
+        return []
+    step = max(_SAMPLE, (end - start) // _SAMPLES)
+    costs = []
+    for at in range(start, end, step):
+        sample = read_at(at, min(_SAMPLE, end - at))
+        entries = sum(map(sample.count, _BEGINNINGS))
+        costs.append((1 + entries * _ENTRY / max(1, len(sample))) * min(step, end - at))
+    each = sum(costs) / (jobs - _LESS)
+    begins: list[int] = []
+    share, done = each * (1 - _LESS), 0.0
+    for number, cost in enumerate(costs):
+        done += cost
+        while done >= share and len(begins) < jobs - 1:
+            begins.append(start + number * step)
+            share += each
+    return begins

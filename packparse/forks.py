@@ -1,0 +1,166 @@
+"""Worker processes: copies of this one that do a part of the work and send what came of it.
+
+A room of the command line: nothing else of packparse starts a process. A copy has all that this
+process knows, so nothing is sent to it. What it sends comes through a pipe of its own: a head, made
+with marshal, and columns of plain bytes. Both ends are this program, and nothing from the file that
+is verified decides how long any of it is.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import signal
+from array import array
+
+from packparse import codes
+from packparse.errors import PackError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Any, NoReturn, Self
+
+    from packparse.portion import Column, Task
+
+__all__ = ["Forks"]
+
+_LENGTH = 8
+# Bytes that are read at a time, a whole number of any column's items.
+_PIECE = 1 << 20
+# What a process ends with whose task failed.
+_FAILED = 1
+
+
+class Forks:
+    """Starts processes, ``jobs`` of them at one time with this one; a context manager.
+
+    At its end none of them is left. The calling process must have no other threads, since a copy
+    has none of them.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self._running: list[_Fork] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        for fork in self._running:
+            fork.stop()
+
+    def start(self, task: Task) -> _Fork:
+        """Run ``task`` in a copy of this process. Raises PackError: workerFailed."""
+        reading, writing = os.pipe()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(reading)
+            os.close(writing)
+            message = f"no process could be started: {error.strerror}; --jobs 1 needs none"
+            raise PackError(codes.WORKER_FAILED, message) from None
+        if pid == 0:
+            os.close(reading)
+            _run(task, writing)
+        os.close(writing)
+        fork = _Fork(pid, reading)
+        self._running.append(fork)
+        return fork
+
+
+class _Fork:
+    """One process, and the pipe that it writes to."""
+
+    def __init__(self, pid: int, reading: int) -> None:
+        self._pid: int | None = pid
+        self._reading = reading
+        self._lengths: list[int] = []
+
+    def head(self) -> Any:  # noqa: ANN401 - what the task has sent
+        """The next head. Raises PackError: workerFailed."""
+        length = int.from_bytes(self._read(_LENGTH))
+        failure, head, lengths = marshal.loads(self._read(length))  # noqa: S302 - of our own making
+        if failure is not None:
+            self._fail(failure)
+        self._lengths = lengths[::-1]
+        return head
+
+    def column(self, target: bytearray | array[int]) -> None:
+        """Put the next column behind ``target``. Raises PackError: workerFailed."""
+        left = self._lengths.pop()
+        while left:
+            piece = self._read(min(left, _PIECE))
+            left -= len(piece)
+            if isinstance(target, array):
+                target.frombytes(piece)
+            else:
+                target += piece
+
+    def stop(self) -> None:
+        """End the process, and take note of its end."""
+        if self._pid is None:
+            return
+        pid, self._pid = self._pid, None
+        os.close(self._reading)
+        try:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            # Whoever called this process has the system take note of the ends of all.
+            return
+
+    def _read(self, length: int) -> bytes:
+        """Exactly so many bytes."""
+        pieces = []
+        left = length
+        while left:
+            piece = os.read(self._reading, left)
+            if not piece:
+                self._fail("it ended before its work was done")
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces)
+
+    def _fail(self, reason: str) -> NoReturn:
+        message = f"a process that looked at a part of the file failed: {reason}"
+        raise PackError(codes.WORKER_FAILED, message)
+
+
+def _run(task: Task, writing: int) -> NoReturn:
+    """Run a task in this process, which is a copy, and end it."""
+
+    def send(head: object, columns: Sequence[Column]) -> None:
+        views = [memoryview(column).cast("B") for column in columns]
+        _write(writing, _packed((None, head, [len(view) for view in views])))
+        for view in views:
+            _write(writing, view)
+
+    status = _FAILED
+    try:
+        task(send)
+        status = 0
+    except MemoryError:
+        _write(writing, _packed(("it ran out of memory", None, [])))
+    except Exception as error:  # noqa: BLE001 - a mistake of ours, which the main process tells
+        _write(writing, _packed((f"{type(error).__name__}: {error}", None, [])))
+    finally:
+        # Nothing of what this process copied is to be flushed or closed twice.
+        os._exit(status)
+
+
+def _packed(frame: tuple[str | None, Any, list[int]]) -> bytes:
+    packed = marshal.dumps(frame)
+    return len(packed).to_bytes(_LENGTH) + packed
+
+
+def _write(descriptor: int, data: bytes | memoryview) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

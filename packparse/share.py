@@ -1,0 +1,158 @@
+"""Families of deltas shared between processes: who rebuilds which, and how they are put together.
+
+The families are cut into runs in the order of their roots, one for each process. The main process
+takes the first, then what the others found, in that order: so all comes in the order of one process
+alone. Where a worker gave up, or a limit would be passed, it rebuilds that run by itself.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from itertools import accumulate, compress
+from operator import ne
+
+from packparse.entry import OFS_DELTA, REF_DELTA, TREE
+from packparse.errors import PackError
+from packparse.examine import Unusual
+from packparse.graph import LinkTable
+from packparse.portion import examined, examined_head, fits, take_examined
+from packparse.table import NO_ENTRY, split_ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from packparse.limits import Limits
+    from packparse.portion import Column, Send, Task, Worker, Workers
+    from packparse.resolve import Resolver
+    from packparse.table import EntryTable
+
+__all__ = ["SharedFamilies", "runs"]
+
+# So many deltas for each process, or starting one costs more than it saves.
+_REPAYS = 1_000
+# What rebuilding costs, in nanoseconds: a family, a delta, a byte of it, and a byte of its object
+# (as much as its root has), which is hashed, and taken apart in a tree.
+_FAMILY = 40_000
+_DELTA = 10_000
+_DELTA_BYTE = 25
+_BYTE = 1
+_TREE_BYTE = 10
+# The main process has to take over what the others found: a bit less for it.
+_LESS = 0.04
+
+
+class SharedFamilies:
+    """Rebuilds the families of ``roots``, entries in rising order, with the help of ``workers``."""
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        table: EntryTable,
+        links: LinkTable,
+        limits: Limits,
+        workers: Workers,
+    ) -> None:
+        self._resolver = resolver
+        self._table = table
+        self._links = links
+        self._limits = limits
+        self._workers = workers
+
+    def rebuild(self, roots: array[int]) -> None:
+        """Rebuild all. Raises PackError as Resolver.run."""
+        jobs = min(self._workers.jobs, self._table.unresolved // _REPAYS)
+        first, *others = runs(self._table, roots, jobs)
+        started = [(run, self._workers.start(self._task(run))) for run in others]
+        self._resolver.families(first)
+        for run, worker in started:
+            good = self._take_over(worker)
+            worker.stop()
+            if not good:
+                self._resolver.families(run)
+
+    def _task(self, run: array[int]) -> Task:
+        return lambda send: self._send(send, run)
+
+    def _send(self, send: Send, run: array[int]) -> None:
+        """In a worker: rebuild families, and send what came of it; None where it is unusual."""
+        table, resolver = self._table, self._resolver
+        before = bytes(table.kinds)
+        links = LinkTable(table.width)
+        examiner = resolver.work_apart(links)
+        try:
+            resolver.families(run)
+        except (PackError, Unusual):
+            resolver.broken += 1
+        if resolver.broken:
+            # The main process comes to it, and says what it is.
+            send(None, [])
+            return
+        done = array("I", compress(range(len(before)), map(ne, before, table.kinds)))
+        columns: list[Column] = [
+            done,
+            array("I", [table.sizes[number] for number in done]),
+            array("I", [table.bases[number] for number in done]),
+            bytes([table.kinds[number] for number in done]),
+            b"".join(map(table.oid, done)),
+        ]
+        head = resolver.totals(), examined_head(examiner, links)
+        send(head, [*columns, *examined(examiner, links)])
+
+    def _take_over(self, worker: Worker) -> bool:
+        """Take over what a worker found; whether all is usual, and within the limits."""
+        table, resolver = self._table, self._resolver
+        head = worker.head()
+        if head is None:
+            return False
+        totals, found = head
+        examiner, links = resolver.examiner, self._links
+        if not (resolver.fits(totals) and fits(found, examiner, links, self._limits)):
+            return False
+        done, sizes, bases = array("I"), array("I"), array("I")
+        kinds, ids = bytearray(), bytearray()
+        for column in (done, sizes, bases, kinds, ids):
+            worker.column(column)
+        if any(map(table.is_resolved, done)):
+            # An object that comes twice, and a delta that names it by id.
+            return False
+        for number, size, base, kind, oid in zip(
+            done, sizes, bases, kinds, split_ids(ids, table.width), strict=True
+        ):
+            if table.kinds[number] == REF_DELTA:
+                resolver.chains.take(number)
+            table.resolve(number, kind, oid, base, size)
+        resolver.add(totals)
+        take_examined(worker, found, examiner, links, 0)
+        return True
+
+
+def runs(table: EntryTable, roots: array[int], jobs: int) -> list[array[int]]:
+    """``roots`` cut into at most ``jobs`` runs, of about as much work each.
+
+    What rests on a root by reference shows only later: in a pack of these, each root counts alike.
+    """
+    if jobs < 2:
+        return [roots]
+    ends = list(accumulate(_costs(table, roots)))
+    each = (ends[-1] if ends else 0) / (jobs - _LESS)
+    cuts = [bisect_left(ends, each * (number - _LESS)) for number in range(1, jobs)]
+    return [roots[a:b] for a, b in zip([0, *cuts], [*cuts, len(roots)], strict=True)]
+
+
+def _costs(table: EntryTable, roots: array[int]) -> array[int]:
+    """About how many nanoseconds each family takes."""
+    kinds, sizes, bases = table.kinds, table.sizes, table.bases
+    costs = array("Q", [_FAMILY]) * len(roots)
+    each = array("Q", (sizes[n] * (_TREE_BYTE if kinds[n] == TREE else _BYTE) for n in roots))
+    family = array("I", [NO_ENTRY]) * len(kinds)
+    for place, root in enumerate(roots):
+        family[root] = place
+    number = kinds.find(OFS_DELTA)
+    while number >= 0:
+        # A base comes before its deltas.
+        place = NO_ENTRY if bases[number] == NO_ENTRY else family[bases[number]]
+        if place != NO_ENTRY:
+            family[number] = place
+            costs[place] += _DELTA + _DELTA_BYTE * sizes[number] + each[place]
+        number = kinds.find(OFS_DELTA, number + 1)
+    return costs
