@@ -12,49 +12,40 @@ treecheck.py, which looks at one entry after the other.
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_right
-from itertools import accumulate, compress
-from operator import lt
+from itertools import compress
 
 from packparse import checks, dotnames, late, paths
 from packparse.entry import BLOB, TREE
 from packparse.errors import PackError
 from packparse.memo import Memo
 from packparse.objects import treecheck
+from packparse.objects.shape import (
+    ATTRIBUTES,
+    CODES,
+    FLAG_SHIFT,
+    GITLINK,
+    LINK,
+    MODULES,
+    ODD,
+    TO_BLOB,
+    TO_TREE,
+    Layout,
+    Shape,
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from packparse.limits import Limits
-    from packparse.objects.treecheck import Template
+    from packparse.objects.shape import Row
     from packparse.oddity import Oddity
-
-    # Of one "mode name": sort key, fold key, and a code: kind of the target and flags, as below.
-    Row = tuple[bytes, bytes, int]
 
 __all__ = [
     "ATTRIBUTES", "GITLINK", "LINK", "MODULES", "TreeLinks", "TreeReader", "entries",
     "patched_links",
 ]  # fmt: skip
-
-# Flags of entries whose content or place has to be looked at once all objects are known.
-LINK = 1
-MODULES = 2
-ATTRIBUTES = 4
-GITLINK = 8
-_ODD = 16
-# The lowest two bits of a code say what an entry links to, those above are its flags.
-_TO_TREE = 1
-_TO_BLOB = 2
-_FLAG_SHIFT = 2
-_CODES = {TREE: _TO_TREE, BLOB: _TO_BLOB, 0: 0}
-_TREES_OF = bytes(code & _TO_TREE for code in range(256))
-_BLOBS_OF = bytes((code & _TO_BLOB) // _TO_BLOB for code in range(256))
-_FLAGS_OF = bytes(code >> _FLAG_SHIFT for code in range(256))
-# Without any flag, and linking to something.
-_USUAL_CODES = bytes((_TO_TREE, _TO_BLOB))
 
 # What the four deciding bits of a mode say: S_IFDIR, and S_IFREG or S_IFLNK.
 _KINDS = {0o040000: TREE, 0o100000: BLOB, 0o120000: BLOB}
@@ -74,7 +65,7 @@ _ROW_BYTES = 12 << 20
 _REMEMBERED = 1 << 15
 # The longest name of a link that is remembered; no usual file system takes more.
 _LONGEST_LINK = 255
-# About how many bytes the remembered shapes of trees take.
+# About how many bytes the remembered shapes of trees take, by key and by length; and their layouts.
 _SHAPE_BYTES = 4 << 20
 
 
@@ -95,7 +86,7 @@ class TreeLinks:
         entries: int,
         special: list[tuple[int, bytes]],
         oddities: list[Oddity],
-        shape: _Shape | None,
+        shape: Shape | None,
     ) -> None:
         self.trees = trees
         self.blobs = blobs
@@ -103,72 +94,6 @@ class TreeLinks:
         self.special = special
         self.oddities = oddities
         self.shape = shape
-
-
-class _Shape:
-    """What trees have in common that differ in ids alone: all modes and names, in their order.
-
-    ``trees`` and ``blobs`` have a 1 for each entry that links to one; ``flags`` those of each
-    entry, or nothing where no entry has any; ``special`` numbers the entries that have. ``odd`` is
-    what is odd, ids aside. ``key`` has the modes and names, with NULs between.
-    """
-
-    __slots__ = ("_ends", "_key", "_places", "blobs", "flags", "odd", "special", "trees", "width")
-
-    def __init__(self, key: bytes, rows: Sequence[Row], width: int, limits: Limits) -> None:
-        sorts, folds, listed = zip(*rows)  # noqa: B905 - of one length
-        self.width = width
-        codes = bytes(listed)
-        self.trees, self.blobs = codes.translate(_TREES_OF), codes.translate(_BLOBS_OF)
-        # Folds that are all different rule out duplicates and collisions alike.
-        distinct = set(folds)
-        plain = all(map(lt, sorts, sorts[1:])) and len(distinct) == len(folds)
-        if b"head" in distinct and treecheck.is_repository(distinct):
-            plain = False
-        self.flags = b""
-        self.special: Sequence[int] = ()
-        if codes.strip(_USUAL_CODES):
-            flags = codes.translate(_FLAGS_OF)
-            plain = plain and not any(flag & _ODD for flag in flags)
-            self.flags = bytes(flag & ~_ODD for flag in flags)
-            self.special = [number for number, flag in enumerate(self.flags) if flag]
-        self._key = key
-        self.odd: Sequence[Template] = ()
-        if not plain or len(self.special) > treecheck.KEPT:
-            self.odd = treecheck.templates(self.heads(), limits)
-        elif self.special:
-            # Submodules alone are common, and need no slow reading of all that is beside them.
-            self.odd = self._gitlinks()
-        self._ends: array[int] | None = None
-        self._places: array[int] | None = None
-
-    def _gitlinks(self) -> list[Template]:
-        numbers = [number for number in self.special if self.flags[number] & GITLINK]
-        names = [name for _mode, name in self.heads()]
-        return [treecheck.gitlink(names[number], number) for number in numbers]
-
-    def heads(self) -> Iterator[tuple[bytes, bytes]]:
-        """Mode and name of each entry."""
-        for head in self._key.split(b"\0"):
-            mode, _, name = head.partition(b" ")
-            yield mode, name
-
-    @property
-    def ends(self) -> array[int]:
-        """Where each entry ends in a tree's content; made when a tree is patched."""
-        if self._ends is None:
-            heads = self._key.split(b"\0")
-            self._ends = array("I", accumulate(len(head) + 1 + self.width for head in heads))
-        return self._ends
-
-    def place(self, entry: int) -> int:
-        """The place of an entry's id in the packed links of its kind."""
-        if self._places is None:
-            of_trees, of_blobs = accumulate(self.trees), accumulate(self.blobs)
-            kinds = zip(self.trees, of_trees, of_blobs, strict=True)
-            places = (t - 1 if is_tree else max(b - 1, 0) for is_tree, t, b in kinds)
-            self._places = array("I", places)
-        return self._places[entry]
 
 
 class TreeReader:
@@ -188,12 +113,20 @@ class TreeReader:
         self._limits = limits
         self._is_told = is_told
         self._rows: Memo[bytes, Row] = Memo(_ROW_BYTES, _ROW_BYTES >> 3)
-        self._shapes: Memo[bytes, _Shape] = Memo(_SHAPE_BYTES, _SHAPE_BYTES >> 1)
+        self._shapes: Memo[bytes, Shape] = Memo(_SHAPE_BYTES, _SHAPE_BYTES >> 1)
+        # The last shape of a tree of each length: that of the next one as well, most of the time.
+        self._lengths: Memo[int, Shape] = Memo(_SHAPE_BYTES, _SHAPE_BYTES >> 1)
+        self._layouts: Memo[bytes, Layout] = Memo(_SHAPE_BYTES, _SHAPE_BYTES >> 1)
         self._null = bytes(width)
         self._most = limits.name_bytes + len(b"40000 ")
 
     def read(self, data: bytes | bytearray) -> TreeLinks:
         """Take a tree's content apart. Raises PackError: badTree, tooManyTreeEntries."""
+        known = self._lengths.get(len(data))
+        if known is not None and data.startswith(known.first):
+            same = self._read_like(data, known)
+            if same is not None:
+                return same
         if len(data) > _AT_ONCE:
             return self.read_exactly(data)
         # A flat list: what is between two entries (nothing), head, id, rest, nothing, head, ...
@@ -209,6 +142,8 @@ class TreeReader:
         # Most trees are a version of one that was read before.
         key = b"\0".join(heads)
         shape = self._shapes.get(key) or self._judge_shape(key, heads)
+        if shape is not known:
+            self._lengths.keep(len(data), shape, shape.weight)
         special: list[tuple[int, bytes]] = []
         oddities: list[Oddity] = []
         # Most trees have neither, and an empty list costs as much as two entries.
@@ -223,6 +158,28 @@ class TreeReader:
         trees = b"".join(compress(oids, shape.trees))
         blobs = b"".join(compress(oids, shape.blobs))
         return TreeLinks(trees, blobs, count, special, oddities, shape)
+
+    def _read_like(self, data: bytes | bytearray, shape: Shape) -> TreeLinks | None:
+        """The links of a tree of a known shape; None if it is another one, or has something odd."""
+        layout = self._layouts.get(shape.key)
+        if layout is None:
+            # A layout takes as long as reading a tree: not for one that comes but once.
+            if not shape.asked:
+                shape.asked = True
+                return None
+            layout = Layout(shape)
+            self._layouts.keep(shape.key, layout, Layout.weight(len(shape.trees)))
+        links = layout.links(data)
+        if links is None or self._null in data:
+            return None
+        if shape.odd and not all(self._is_told(item[0]) for item in shape.odd):
+            return None
+        special: list[tuple[int, bytes]] = []
+        if shape.special:
+            ends, flags = shape.ends, shape.flags
+            ids = (bytes(data[ends[n] - self.width : ends[n]]) for n in shape.special)
+            special = list(zip((flags[n] for n in shape.special), ids, strict=True))
+        return TreeLinks(*links, len(shape.trees), special, [], shape)
 
     def read_exactly(self, data: bytes | bytearray) -> TreeLinks:
         """The plain twin of :meth:`read`: one entry at a time, in little memory.
@@ -269,21 +226,18 @@ class TreeReader:
         """LINK, MODULES, ATTRIBUTES and GITLINK of one entry, as a sum."""
         return self._flags(int(mode, 8) & 0xFFFF, name)
 
-    def _judge_shape(self, key: bytes, heads: list[bytes]) -> _Shape:
+    def _judge_shape(self, key: bytes, heads: list[bytes]) -> Shape:
         known = self._rows.get
         rows = [known(head) or self._judge(head) for head in heads]
-        shape = _Shape(key, rows, self.width, self._limits)
-        size = len(key) + len(heads) * 20 + 500
-        if shape.odd:
-            size += sum(500 + 8 * len(numbers) for _oddity, numbers in shape.odd)
-        return self._shapes.keep(key, shape, size)
+        shape = Shape(key, rows, self.width, self._limits)
+        return self._shapes.keep(key, shape, shape.weight)
 
     def _judge(self, head: bytes) -> Row:
         usual = _USUAL.fullmatch(head)
         if usual and len(head) <= self._most:
             folder, name = usual.groups()
             self.longest_name = max(self.longest_name, len(name))
-            code = _TO_TREE if folder else _TO_BLOB
+            code = TO_TREE if folder else TO_BLOB
             row = (name + b"/" if folder else name, name.lower(), code)
         else:
             digits, _, name = head.partition(b" ")
@@ -291,9 +245,9 @@ class TreeReader:
             kind = _KINDS.get(mode & 0o170000, 0)
             flags = self._flags(mode, name)
             if treecheck.entry_oddities(digits, name, self._limits):
-                flags |= _ODD
+                flags |= ODD
             sort = name + b"/" if kind == TREE else name
-            row = (sort, paths.fold(name), flags << _FLAG_SHIFT | _CODES[kind])
+            row = (sort, paths.fold(name), flags << FLAG_SHIFT | CODES[kind])
         return self._rows.keep(head, row, 300 + 4 * len(head))
 
     def _flags(self, mode: int, name: bytes) -> int:
