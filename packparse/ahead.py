@@ -280,8 +280,8 @@ def shares(read_at: ReadAt, start: int, end: int, jobs: int) -> list[int]:
     begins: list[int] = []
     share, done = each * (1 - _LESS), 0.0
     for number, cost in enumerate(costs):
-        done += cost
-        while done >= share and len(begins) < jobs - 1:
-            begins.append(start + number * step)
+        while done + cost >= share and len(begins) < jobs - 1:
+            begins.append(start + int((number + (share - done) / cost) * step))
             share += each
+        done += cost
     return begins

@@ -19,9 +19,11 @@ SHORTEST = 4
 
 # An empty size in a copy instruction means this.
 _COPY_DEFAULT = 0x10000
-# How many bytes of instructions run between two looks at how much they have made: short ones make
-# at most 64 KiB each, so this bounds what a lying delta can overshoot to 11 MiB.
-_STRIDE = 512
+# How many bytes of instructions run between two looks at how much they have made, and how much long
+# copies may make in between; short ones make up to 128 times their length. So a lying delta
+# overshoots, and pieces hold, 8 MiB at most.
+_STRIDE = 32 << 10
+_AT_ONCE = 4 << 20
 # Larger results stay in the buffer they were made in, so that no second copy is ever held.
 _LARGE = 1 << 20
 
@@ -59,7 +61,7 @@ def read_sizes(delta: bytes | bytearray) -> tuple[int, int, int]:
     return base_size, result_size, pos
 
 
-def rebuild(  # noqa: C901, PLR0912 - the hot loop, kept in one piece for speed
+def rebuild(
     delta: bytes | bytearray, start: int, base: bytes | bytearray, size: int
 ) -> tuple[bytes | bytearray, int]:
     """Run the instructions of ``delta`` from ``start`` on ``base``.
@@ -67,61 +69,94 @@ def rebuild(  # noqa: C901, PLR0912 - the hot loop, kept in one piece for speed
     Returns (the result of exactly ``size`` bytes, bytes copied from the base). Raises PackError as
     :func:`rebuild_exactly`, which takes over when this quick way meets anything unusual.
     """
-    # No range is checked here: a slice that is cut short makes the claimed lengths differ from the
-    # length of the result. A zero, which is reserved as an opcode and means 64 KiB as a size, adds
-    # "never" and so fails the same comparison.
-    out = bytearray()
-    copied = inserted = 0
-    never = size + 1
-    pos = start
+    pieces: list[bytes | bytearray] = []
     end = len(delta)
     try:
-        while pos < end and copied + inserted <= size:
-            stop = min(pos + _STRIDE, end)
-            while pos < stop:
-                op = delta[pos]
-                if op < 0x80:
-                    after = pos + 1 + op
-                    out += delta[pos + 1 : after]
-                    inserted += op or never
-                    pos = after
-                    continue
-                here = pos
-                # Which bytes of the offset are there: 2, 3, 1 or none of the low ones.
-                bits = op & 15
-                if bits == 3:
-                    at = delta[pos + 1] | delta[pos + 2] << 8
-                    pos += 3
-                elif bits == 7:
-                    at = delta[pos + 1] | delta[pos + 2] << 8 | delta[pos + 3] << 16
-                    pos += 4
-                elif bits == 1:
-                    at = delta[pos + 1]
-                    pos += 2
-                elif bits == 0:
-                    at = 0
-                    pos += 1
-                else:
-                    op = at = 0  # leaves it to the last branch below
-                # And of the length: one or two. Any other mixture is rare.
-                if op & 0x70 == 0x10:
-                    length = delta[pos]
-                    pos += 1
-                elif op & 0x70 == 0x30:
-                    length = delta[pos] | delta[pos + 1] << 8
-                    pos += 2
-                else:
-                    at, length, pos = _read_copy(delta, here)
-                    if copied + inserted + length > size:
-                        raise IndexError  # noqa: TRY301 - the twin will say so
-                out += base[at : at + length]
-                copied += length or never
+        pos, inserted = _run(delta, start, min(start + _STRIDE, end), base, pieces)
+        made: bytes | bytearray = b"".join(pieces)
+        if pos < end:
+            # A long one: its pieces are not held beside all of the result.
+            made = bytearray(made)
+            while pos < end and len(made) <= size:
+                pieces.clear()
+                pos, more = _run(delta, pos, min(pos + _STRIDE, end), base, pieces)
+                made += b"".join(pieces)
+                inserted += more
+            made = made if size > _LARGE else bytes(made)
     except IndexError:
-        pos = -1
-    if pos != end or not copied + inserted == size == len(out):
-        out.clear()
+        made, pos, inserted = b"", -1, 0
+    if pos != end or len(made) != size:
+        del made
+        pieces.clear()
         return rebuild_exactly(delta, start, base, size)
-    return (out if size > _LARGE else bytes(out)), copied
+    return made, size - inserted
+
+
+def _run(  # noqa: PLR0915 - the hot loop, kept in one piece for speed
+    delta: bytes | bytearray,
+    pos: int,
+    stop: int,
+    base: bytes | bytearray,
+    pieces: list[bytes | bytearray],
+) -> tuple[int, int]:
+    """Run the instructions from ``pos`` on, up to ``stop`` or until much is made.
+
+    What they make is added to ``pieces``. Returns (position after the last one, bytes inserted); an
+    insert that the end of the delta cuts leads behind that. Raises IndexError for anything unusual.
+    """
+    add = pieces.append
+    limit = len(base)
+    inserted = 0
+    room = _AT_ONCE
+    while pos < stop:
+        op = delta[pos]
+        # By how common they are: these are 99 % of all instructions that git writes.
+        if op == 0x93:
+            at = delta[pos + 1] | delta[pos + 2] << 8
+            upto = at + delta[pos + 3]
+            pos += 4
+        elif op < 0x80:
+            if not op:
+                raise IndexError
+            pos += 1
+            after = pos + op
+            add(delta[pos:after])
+            inserted += op
+            pos = after
+            continue
+        elif op == 0xB3:
+            at = delta[pos + 1] | delta[pos + 2] << 8
+            upto = at + (delta[pos + 3] | delta[pos + 4] << 8)
+            room -= upto - at
+            pos += 5
+        elif op == 0x97:
+            at = delta[pos + 1] | delta[pos + 2] << 8 | delta[pos + 3] << 16
+            upto = at + delta[pos + 4]
+            pos += 5
+        elif op == 0xB0:
+            at = 0
+            upto = delta[pos + 1] | delta[pos + 2] << 8
+            room -= upto
+            pos += 3
+        elif op == 0x91:
+            at = delta[pos + 1]
+            upto = at + delta[pos + 2]
+            pos += 3
+        elif op == 0x90:
+            at = 0
+            upto = delta[pos + 1]
+            pos += 2
+        else:
+            at, length, pos = _read_copy(delta, pos)
+            upto = at + length if length <= _COPY_DEFAULT else at
+            room -= length
+        # A size that is written and zero, which means 64 KiB, is not usual; nor is a longer one.
+        if not at < upto <= limit:
+            raise IndexError
+        if room < 0:
+            stop = pos
+        add(base[at:upto])
+    return pos, inserted
 
 
 def rebuild_exactly(
