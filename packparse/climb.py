@@ -19,6 +19,9 @@ __all__ = ["least_depths"]
 
 # With more objects than this a look-up by id would take too much memory.
 _FEW = 1 << 18
+# Going up from few trees takes a pass over the links for each folder; from so many on, going down
+# from the roots is quicker.
+_HIGH = 6
 
 
 def least_depths(
@@ -34,11 +37,12 @@ def least_depths(
     holders = list(pack.links.columns[BLOB].links_to(set(climbs)))
     if not holders:
         return
-    if len(table) <= _FEW:
+    levels = max(climbs.values())
+    if len(table) <= _FEW and levels >= min(_HIGH, most):
         least = _from_roots(pack)
     else:
         trees = {number for number, _blob in holders}
-        least = _Depths(pack, trees, max(climbs.values()), most).least
+        least = _Depths(pack, trees, levels, most).least
     for number, blob in holders:
         if table.kinds[number] == TREE and number in least:
             yield number, blob, least[number]

@@ -184,7 +184,7 @@ class IdIndex:
     def __init__(self, ids: bytes | bytearray, width: int) -> None:
         self._ids = ids
         self._width = width
-        self._order, self._fanout = _order(ids, width)
+        self._order, self._fanout, self._distinct = _order(ids, width)
 
     def __len__(self) -> int:
         return len(self._order)
@@ -210,6 +210,8 @@ class IdIndex:
 
     def repeated(self) -> Iterator[int]:
         """Every position whose id stands at an earlier one as well."""
+        if self._distinct:
+            return
         ids = self._ids
         width = self._width
         before = b""
@@ -221,14 +223,21 @@ class IdIndex:
             before = oid
 
 
-def _order(ids: bytes | bytearray, width: int) -> tuple[array[int], list[int]]:
-    # Sorted in 256 buckets, so that only one bucket's ids are Python objects at a time.
+def _order(ids: bytes | bytearray, width: int) -> tuple[array[int], list[int], bool]:
+    """Positions by id, where those of each first byte begin, and whether all ids are distinct."""
+    # In 256 buckets, so that only one bucket's ids are Python objects at a time.
     buckets = [array("I") for _ in range(256)]
     for position, first in enumerate(ids[::width]):
         buckets[first].append(position)
     order = array("I")
     fanout = [0]
+    distinct = True
     for bucket in buckets:
-        order.extend(sorted(bucket, key=lambda n: ids[n * width : (n + 1) * width]))
+        places = {bytes(ids[n * width : (n + 1) * width]): n for n in bucket}
+        if len(places) == len(bucket):
+            order.extend(map(places.__getitem__, sorted(places)))
+        else:
+            distinct = False
+            order.extend(sorted(bucket, key=lambda n: ids[n * width : (n + 1) * width]))
         fanout.append(len(order))
-    return order, fanout
+    return order, fanout, distinct

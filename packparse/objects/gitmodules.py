@@ -51,6 +51,13 @@ _EMPTY = '""'
 _REMEMBERED = 1 << 10
 _LONGEST_REMEMBERED = 256
 _NO_PART = frozenset((b"", b"."))
+# Sections that are remembered whole, as git writes them: each line says the same wherever it is.
+_LONGEST_SECTION = 512
+_SECTION = late.pattern(rb"\[[^\n]*+\n(?:[^\[\n][^\n]*+\n)*+")
+_CALM = late.pattern(
+    rb'\[submodule "[^"\\\x00-\x1f\xff]++"\]\n'
+    rb'(?:\t[A-Za-z]++ = [^"\\;#\x00-\x1f\xff]++(?<! )\n)++'
+)
 
 _SEPARATOR = late.pattern(rb"[/\\]")
 _CLIMBS = late.pattern(rb"(?:\A|[/\\])\.\.(?![^/\\])")
@@ -212,6 +219,38 @@ class _Reader:
 
     def take(self) -> None:
         """Judge each setting by itself, and gather the submodules."""
+        if not self._take_calm():
+            self.take_exactly()
+
+    def _take_calm(self) -> bool:
+        """Whether all sections have nothing odd, and are known; then take them.
+
+        The versions of a file have most of their sections in common.
+        """
+        sections = _SECTION.findall(self._content)
+        if sum(map(len, sections)) != len(self._content):
+            return False
+        submodules: dict[bytes, Submodule] = {}
+        said: dict[bytes, list[tuple[bytes, bytes | None]]] = {}
+        for section in sections:
+            known = _calm_section(section) if len(section) <= _LONGEST_SECTION else None
+            if known is None or known[0].name in submodules:
+                return False
+            submodule, settings = known
+            submodules[submodule.name] = submodule
+            said[submodule.name] = settings
+        self.submodules, self._said = submodules, said
+        return True
+
+    def calm(self) -> tuple[Submodule, list[tuple[bytes, bytes | None]]] | None:
+        """The only submodule and all that was set, where nothing was told."""
+        if self.told or len(self.submodules) != 1:
+            return None
+        [submodule] = self.submodules.values()
+        return submodule, self._said[submodule.name]
+
+    def take_exactly(self) -> None:
+        """The plain twin of :meth:`take`, for any file."""
         settings = Settings(self._content)
         last: bytes | None = None
         submodule = only_key = None
@@ -293,6 +332,16 @@ class _Reader:
                 continue
             words = f"is, or lies inside, that of submodule {shorten(outer[1])}"
             self.tell(pathcodes.GITMODULES_NESTED_NAMES, name, words)
+
+
+@lru_cache(_REMEMBERED)
+def _calm_section(section: bytes) -> tuple[Submodule, list[tuple[bytes, bytes | None]]] | None:
+    """The submodule of a section and what is set there; None where that may depend on others."""
+    if not _CALM.fullmatch(section):
+        return None
+    reader = _Reader(section)
+    reader.take_exactly()
+    return reader.calm()
 
 
 def _bounded(value: bytes) -> bytes:

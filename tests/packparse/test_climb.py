@@ -145,6 +145,7 @@ def test_both_ways_find_the_least_depth(
 ) -> None:
     data, climbs, least = random_forest(seed)
     monkeypatch.setattr(climb, "_FEW", 1 << 18 if few else 0)
+    monkeypatch.setattr(climb, "_HIGH", 0)
     pack = opened(data)
     found = {
         (pack.table.oid(number), blob): depth
@@ -180,6 +181,7 @@ def test_what_is_deeper_than_any_tree_may_be_counts_as_a_root(
     few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(climb, "_FEW", 1 << 18 if few else 0)
+    monkeypatch.setattr(climb, "_HIGH", 0)
     made = alone(deep(30, {b"l": link(b"../" * 20 + b"x")}))
     report = made.verify(limits=Limits(changes={"tree_depth": 10}))
     assert "treeTooDeep" in [code for code, _ in refusals(report)]
