@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Examiner", "Unusual"]
 
 # A smaller tree is read as quickly as it is patched.
-_SMALL_TREE = 1 << 10
+_SMALL_TREE = 4 << 10
 # Oddities that are noted for another process; a part with more is looked at by that one.
 _MOST_NOTED = 20_000
 
