@@ -3,47 +3,85 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import shlex
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench import machine, table
+from bench import contenders, machine, record
 from bench.inputs import Input, InputError, from_argument, from_shape
-from bench.results import Row
-from bench.run import Bench
-from bench.shapes import SCALES, SHAPES
+from bench.results import CONTENDERS, LABELS, SCALES, Results
+from bench.run import Bench, Plan
+from bench.shapes import SHAPES
+from bench.tables import Tables
 
 
 def _say(message: str) -> None:
     print(f"bench: {message}", file=sys.stderr, flush=True)
 
 
+_DESCRIPTION = """\
+Wall time and peak memory of `packcheck verify` beside git and dulwich, in one
+run, alternating. A contender runs as a whole process; a round that is not
+counted comes first. The ratios are those of each round, and shown as median
+(least-most).\
+"""
+
+_EPILOG = """\
+Without arguments the bench measures packs that it makes itself:
+{shapes}
+
+A repository is measured as one pack of all that HEAD reaches. Repositories must
+be trusted: git runs in them and obeys their configuration. Nothing is written
+to them.
+
+The contenders, all of which run if --contenders does not choose:
+{contenders}
+Dulwich runs where the interpreter of the bench can import it.
+
+Exit status 1: a contender failed.\
+"""
+
+
 def _parser() -> argparse.ArgumentParser:
-    shapes = "\n".join(f"  {name:<12} {shape.about}" for name, shape in SHAPES.items())
+    shapes = "\n".join(f"  {name:<14} {shape.about}" for name, shape in SHAPES.items())
+    named = "\n".join(f"  {name:<14} {LABELS[name]}" for name in CONTENDERS)
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Wall time and peak memory of `packcheck verify --policy mirror --limits "
-        "history`\nbeside `git index-pack --strict`, in one run, alternating.",
-        epilog=f"Without arguments the bench measures packs that it makes itself:\n{shapes}\n\n"
-        "Repositories must be trusted: git runs in them and obeys their configuration.\n"
-        "Nothing is written to them. Exit status 1: a contender failed.",
+        description=_DESCRIPTION,
+        epilog=_EPILOG.format(shapes=shapes, contenders=named),
     )
-    parser.add_argument("inputs", nargs="*", metavar="PACK-or-REPO")
+    parser.add_argument("inputs", nargs="*", metavar="[NAME=]PACK-or-REPO")
     parser.add_argument("--rounds", type=_positive, default=5, help="timed rounds (default 5)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="save all raw numbers")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="save every run")
+    _add_shapes(parser)
+    _add_contenders(parser)
+    parser.add_argument("--markdown", action="store_true", help="print markdown tables")
+    return parser
+
+
+def _add_shapes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shapes",
-        type=_shape_names,
+        type=_names(list(SHAPES)),
         metavar="NAME,...",
         help="which packs to make, also beside arguments",
     )
-    parser.add_argument("--scale", choices=SCALES, default="small", help="size of these packs")
-    parser.add_argument("--markdown", action="store_true", help="print a markdown table")
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument("--scale", choices=SCALES, default="small", help="size of these packs")
+    sizes.add_argument(
+        "--growth",
+        action="store_true",
+        help="make each of these packs in all sizes, and show how time grows with objects",
+    )
+
+
+def _add_contenders(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--contenders", type=_names(list(CONTENDERS)), metavar="NAME,...", help="who runs"
+    )
     parser.add_argument(
         "--packcheck",
         type=shlex.split,
@@ -58,7 +96,6 @@ def _parser() -> argparse.ArgumentParser:
         help="measure another version of packcheck in the same rounds, old ones too: it gets no "
         "policy, and may refuse what it has looked at to the end",
     )
-    return parser
 
 
 def _positive(text: str) -> int:
@@ -68,47 +105,49 @@ def _positive(text: str) -> int:
     return number
 
 
-def _shape_names(text: str) -> list[str]:
-    names = [name for name in text.split(",") if name]
-    if unknown := [name for name in names if name not in SHAPES]:
-        raise argparse.ArgumentTypeError(f"no such shape: {', '.join(unknown)}")
-    return names
+class _names:  # noqa: N801 - argparse shows the name of a type
+    """A list of names with commas, each one of those that there are."""
+
+    def __init__(self, known: list[str]) -> None:
+        self._known = known
+
+    def __call__(self, text: str) -> list[str]:
+        names = [name for name in text.split(",") if name]
+        if unknown := [name for name in names if name not in self._known]:
+            known = ", ".join(self._known)
+            raise argparse.ArgumentTypeError(f"no such name: {', '.join(unknown)}; choose {known}")
+        return names
 
 
 def _gather(options: argparse.Namespace, folder: Path) -> list[Input]:
+    """All inputs, those that were given first."""
+    found = [
+        from_argument(argument, folder / f"argument-{number}")
+        for number, argument in enumerate(options.inputs)
+    ]
     names: list[str] = options.shapes if options.shapes is not None else []
     if options.shapes is None and not options.inputs:
         names = list(SHAPES)
-    found = []
     for name in names:
-        started = time.perf_counter()
-        item = from_shape(name, options.scale, folder)
-        taken = time.perf_counter() - started
-        _say(f"made {name}: {item.size / 1e6:.1f} MB, {item.objects:,} objects in {taken:.1f} s")
-        found.append(item)
-    for number, argument in enumerate(options.inputs):
-        found.append(from_argument(argument, folder / f"argument-{number}"))
+        for scale in SCALES if options.growth else [options.scale]:
+            started = time.perf_counter()
+            about = (item := from_shape(name, scale, folder)).about
+            taken = time.perf_counter() - started
+            size = f"{about.size / 1e6:.1f} MB, {about.objects:,} objects"
+            _say(f"made {about.title}: {size} in {taken:.1f} s")
+            found.append(item)
     return found
 
 
-def _save(path: Path, facts: dict[str, str], rows: list[Row], rounds: int) -> None:
-    report = {
-        "schema": "packcheck.bench/1",
-        "machine": facts,
-        "rounds": rounds,
-        "inputs": [_as_dict(row) for row in rows],
-    }
-    path.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
-
-
-def _as_dict(row: Row) -> dict[str, object]:
-    ratios = {name: getattr(row, name) for name in ("ratio", "beside_ratio", "beside_cpu_ratio")}
-    return {**dataclasses.asdict(row), **ratios}
-
-
 def main() -> int:
-    """Gather the inputs, run all contenders, print the table."""
-    options = _parser().parse_args()
+    """Gather the inputs, run all contenders, print the tables."""
+    parser = _parser()
+    options = parser.parse_args()
+    installed = contenders.installed()
+    wanted = installed if options.contenders is None else options.contenders
+    if absent := [name for name in wanted if name not in installed]:
+        parser.error(f"--contenders: not installed: {', '.join(absent)}")
+    plan = Plan(options.packcheck, wanted, options.rounds, options.beside)
     facts = machine.describe()
     with tempfile.TemporaryDirectory(prefix="packcheck-bench-") as name:
         folder = Path(name)
@@ -117,12 +156,12 @@ def main() -> int:
         except InputError as error:
             _say(str(error))
             return 2
-        bench = Bench(folder, options.packcheck, options.rounds, _say, beside=options.beside)
-        rows = [bench.compare(item) for item in inputs]
-    print(table.render(facts, rows, options.rounds, markdown=options.markdown), end="")
+        bench = Bench(folder, plan, _say)
+        results = Results(facts, options.rounds, [bench.compare(item) for item in inputs])
     if options.json is not None:
-        _save(options.json, facts, rows, options.rounds)
-    return 1 if any(row.failed for row in rows) else 0
+        record.save(options.json, results)
+    print(Tables(results, markdown=options.markdown).whole(), end="")
+    return 1 if any(row.failed for row in results.rows) else 0
 
 
 if __name__ == "__main__":

@@ -31,15 +31,12 @@ def owner_environment() -> dict[str, str]:
     return env
 
 
-def output(arguments: list[str], env: dict[str, str], cwd: Path | None = None) -> str:
-    """What git prints; raises ``subprocess.CalledProcessError`` when it fails."""
+def output(
+    arguments: list[str], env: dict[str, str], cwd: Path | None = None, data: bytes = b""
+) -> str:
+    """What git prints, given ``data``; raises ``subprocess.CalledProcessError`` when it fails."""
     done = subprocess.run(
-        ["git", *arguments],
-        env=env,
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=True,
+        ["git", *arguments], env=env, cwd=cwd, input=data, capture_output=True, check=True
     )
     return done.stdout.decode("utf-8", "replace").strip()
 
@@ -65,10 +62,9 @@ def fast_import(repository: Path, stream: Iterable[bytes], env: dict[str, str]) 
 
 
 def write_pack(
-    repository: Path, target: Path, env: dict[str, str], options: tuple[str, ...] = ()
+    repository: Path, target: Path, env: dict[str, str], *options: str, revisions: str = ""
 ) -> None:
-    """Write everything that the refs and HEAD of a repository reach into one pack file."""
-    command = ["git", "-C", str(repository), "pack-objects", "--all", "--stdout", "--quiet"]
-    command += ["--delta-base-offset", *options]
+    """Write one pack file of what the options, and the revisions for ``--revs``, ask for."""
+    command = ["git", "-C", str(repository), "pack-objects", "--stdout", "--quiet", *options]
     with target.open("wb") as sink:
-        subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=sink, check=True)
+        subprocess.run(command, env=env, input=revisions.encode(), stdout=sink, check=True)

@@ -1,5 +1,6 @@
 """From an argument (pack, bundle or repository) or the name of a shape to an input of the bench.
 
+Of a repository the input is what HEAD reaches: with the commit's id anybody can make the same.
 Repositories given as arguments must be trusted: git runs in them and obeys their configuration.
 Nothing is written to them.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bench import git, shapes
+from bench.results import About
 
 _CHUNK = 1 << 20
 _HEADER_LIMIT = 64 << 20
@@ -27,65 +29,70 @@ class InputError(Exception):
 class Input:
     """A file for packcheck, and the same pack as a bare ``.pack`` for git."""
 
-    name: str
+    about: About
     file: Path
     pack: Path
-    object_format: str
-    objects: int
-
-    @property
-    def size(self) -> int:
-        """Bytes of the pack."""
-        return self.pack.stat().st_size
 
 
 def from_shape(name: str, scale: str, folder: Path) -> Input:
     """Generate one of the shapes in ``folder``."""
     pack = shapes.make_pack(name, scale, folder)
-    return Input(name, pack, pack, "sha1", _object_count(pack))
+    return Input(_about(name, pack, "sha1", scale=scale), pack, pack)
 
 
 def from_argument(argument: str, folder: Path) -> Input:
-    """Use a pack or bundle as it is; pack a repository into ``folder``."""
-    path = Path(argument).absolute()
+    """Use a pack or bundle as it is; pack a repository into ``folder``.
+
+    The argument is a path, or ``NAME=PATH`` where the path says little.
+    """
+    name, path = _named(argument)
     folder.mkdir()
     if path.is_dir():
-        return _from_repository(path, folder)
+        return _from_repository(name, path, folder)
     if not path.is_file():
         raise InputError(f"{argument}: neither a file nor a repository")
     with path.open("rb") as stream:
         magic = stream.read(4)
     if magic == b"PACK":
-        return _from_pack(path, folder)
+        return _from_pack(name, path, folder)
     if magic in (b"# v2", b"# v3"):
-        return _from_bundle(path, folder)
+        return _from_bundle(name, path, folder)
     raise InputError(f"{argument}: neither a pack nor a bundle")
 
 
-def _from_repository(path: Path, folder: Path) -> Input:
+def _named(argument: str) -> tuple[str, Path]:
+    name, equals, rest = argument.partition("=")
+    if equals and not Path(argument).exists():
+        return name, Path(rest).absolute()
+    path = Path(argument).absolute()
+    return path.parent.name if path.name == ".git" else path.name, path
+
+
+def _from_repository(name: str, path: Path, folder: Path) -> Input:
     env = git.owner_environment()
     target = folder / "in.pack"
+    where = ["-C", str(path), "rev-parse"]
     try:
-        object_format = git.output(["-C", str(path), "rev-parse", "--show-object-format"], env)
-        git.write_pack(path, target, env)
+        object_format = git.output([*where, "--show-object-format"], env)
+        commit = git.output([*where, "--verify", "HEAD^{commit}"], env)
+        git.write_pack(path, target, env, "--revs", "--delta-base-offset", revisions=commit + "\n")
     except subprocess.CalledProcessError as error:
-        raise InputError(f"{path.name}: git cannot pack it (exit {error.returncode})") from error
-    name = path.parent.name if path.name == ".git" else path.name
-    return Input(name, target, target, object_format, _object_count(target))
+        raise InputError(f"{name}: git cannot pack it (exit {error.returncode})") from error
+    return Input(_about(name, target, object_format, commit=commit), target, target)
 
 
-def _from_pack(path: Path, folder: Path) -> Input:
+def _from_pack(name: str, path: Path, folder: Path) -> Input:
     pack = folder / "in.pack"
     pack.symlink_to(path)
-    return Input(path.name, path, pack, _trailer_format(path), _object_count(path))
+    return Input(_about(name, pack, _trailer_format(path)), path, pack)
 
 
-def _from_bundle(path: Path, folder: Path) -> Input:
+def _from_bundle(name: str, path: Path, folder: Path) -> Input:
     pack = folder / "in.pack"
     with path.open("rb") as stream, pack.open("wb") as sink:
-        object_format = _skip_bundle_header(path.name, stream)
+        object_format = _skip_bundle_header(name, stream)
         shutil.copyfileobj(stream, sink, _CHUNK)
-    return Input(path.name, path, pack, object_format, _object_count(pack))
+    return Input(_about(name, pack, object_format), path, pack)
 
 
 def _skip_bundle_header(name: str, stream: BinaryIO) -> str:
@@ -101,10 +108,12 @@ def _skip_bundle_header(name: str, stream: BinaryIO) -> str:
     return object_format
 
 
-def _object_count(pack: Path) -> int:
+def _about(
+    name: str, pack: Path, object_format: str, scale: str | None = None, commit: str | None = None
+) -> About:
     with pack.open("rb") as stream:
-        header = stream.read(12)
-    return int.from_bytes(header[8:12], "big")
+        objects = int.from_bytes(stream.read(12)[8:], "big")
+    return About(name, pack.stat().st_size, objects, object_format, scale, commit)
 
 
 def _trailer_format(pack: Path) -> str:

@@ -19,6 +19,7 @@ def describe() -> dict[str, str]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "git": _git_version(),
         "zlib-ng": _distribution("zlib-ng"),
+        "dulwich": _distribution("dulwich"),
     }
 
 
