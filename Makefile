@@ -31,7 +31,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check format lint types coverage bench corpus docs lock clean
+.PHONY: help demo test check format lint types coverage bench microbench corpus docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,10 @@ coverage: test ## run the tests and write htmlcov/
 
 bench: $(DEV) ## measure packcheck beside git: REPO=path, PACK=path, ARGS=...
 	$(BIN)/python -m bench $(ARGS) $(if $(REPO),'$(REPO)') $(if $(PACK),'$(PACK)')
+
+microbench: $(DEV) ## time the layers of packparse one by one: PYTEST_ARGS=...
+	$(BIN)/python -m pytest -n 0 --benchmark-enable --benchmark-only \
+		--benchmark-columns=min,median,stddev,rounds tests/benchmarks $(PYTEST_ARGS)
 
 corpus: $(DEV) ## make the malicious corpus anew, and verify every case in it
 	$(BIN)/python -m corpus.build
