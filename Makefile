@@ -75,6 +75,7 @@ corpus: $(DEV) ## make the malicious corpus anew, and verify every case in it
 
 docs: $(DEV) ## write the pages that are made from the code
 	$(BIN)/python scripts/make_docs.py
+	$(BIN)/python scripts/make_performance.py
 	$(BIN)/python -m tests.differential.known > docs/reference/differences.md
 
 lock: $(LOCK_VENV)/.made ## write requirements/*.txt from *.in; UPGRADE=1 for the newest versions

@@ -1,0 +1,83 @@
+"""Write the tables of docs/performance.md from a saved run of the bench, docs/performance.json.
+
+A table stands between the lines ``<!-- bench: NAME -->`` and ``<!-- bench end -->``; the names are
+those of ``bench.tables``. Everything else on the page is written by hand and kept.
+``--check`` writes nothing, prints a diff if the page is stale and exits 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# The script also runs where the package is not installed.
+sys.path.insert(0, str(ROOT))
+
+from bench import record  # noqa: E402 - needs the path set above
+from bench.tables import PARTS, Tables  # noqa: E402
+
+PAGE = ROOT / "docs" / "performance.md"
+NUMBERS = ROOT / "docs" / "performance.json"
+
+# What stands where a run has nothing for a table; other tables leave nothing.
+_NOTHING = {"growth": "Not in this run."}
+_MARKED = re.compile(
+    r"^(<!-- bench: ([a-z]+) -->\n)(?:(?!^<!-- bench)[^\n]*\n)*(<!-- bench end -->)$", re.MULTILINE
+)
+
+
+class PageError(Exception):
+    """The page has a marker that nothing fits."""
+
+
+def filled(page: str, tables: Tables) -> str:
+    """The page with every table written anew. Raises PageError."""
+
+    def table(found: re.Match[str]) -> str:
+        start, name, end = found.groups()
+        if name not in PARTS:
+            raise PageError(f"no table of the bench is called {name}: {', '.join(PARTS)}")
+        text = tables.part(name) or _NOTHING.get(name, "")
+        return f"{start}\n{text}\n\n{end}" if text else start + end
+
+    made, number = _MARKED.subn(table, page)
+    if page.count("<!-- bench") != 2 * number:
+        raise PageError("a marker of the page has no other half")
+    return made
+
+
+def stale() -> str:
+    """A diff from the page on disk to what it should be; empty if it is fresh."""
+    before = PAGE.read_text("utf-8")
+    return "".join(
+        difflib.unified_diff(
+            before.splitlines(keepends=True),
+            _made(before).splitlines(keepends=True),
+            f"docs/{PAGE.name} (on disk)",
+            f"docs/{PAGE.name} (made)",
+        )
+    )
+
+
+def _made(page: str) -> str:
+    return filled(page, Tables(record.load(NUMBERS), markdown=True))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the page, or with ``--check`` compare it."""
+    parser = argparse.ArgumentParser(description="Write the tables of docs/performance.md.")
+    parser.add_argument("--check", action="store_true", help="only compare; exit 1 if it is stale")
+    if parser.parse_args(arguments).check:
+        difference = stale()
+        print(difference, end="")
+        return 1 if difference else 0
+    PAGE.write_text(_made(PAGE.read_text("utf-8")), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
