@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench import contenders, machine, record
 from bench.inputs import Input, InputError, from_argument, from_shape
-from bench.results import CONTENDERS, LABELS, SCALES, Results
+from bench.results import CONTENDERS, FOR_GROWTH, LABELS, SCALES, Results
 from bench.run import Bench, Plan
 from bench.shapes import SHAPES
 from bench.tables import Tables
@@ -74,7 +74,8 @@ def _add_shapes(parser: argparse.ArgumentParser) -> None:
     sizes.add_argument(
         "--growth",
         action="store_true",
-        help="make each of these packs in all sizes, and show how time grows with objects",
+        help="make each of these packs in all sizes, and show how time grows with objects; the "
+        "larger ones are for packcheck and git index-pack, if --contenders does not choose",
     )
 
 
@@ -147,7 +148,8 @@ def main() -> int:
     wanted = installed if options.contenders is None else options.contenders
     if absent := [name for name in wanted if name not in installed]:
         parser.error(f"--contenders: not installed: {', '.join(absent)}")
-    plan = Plan(options.packcheck, wanted, options.rounds, options.beside)
+    larger = FOR_GROWTH if options.growth and options.contenders is None else None
+    plan = Plan(options.packcheck, wanted, options.rounds, options.beside, larger)
     facts = machine.describe()
     with tempfile.TemporaryDirectory(prefix="packcheck-bench-") as name:
         folder = Path(name)

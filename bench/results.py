@@ -30,6 +30,8 @@ LABELS = {
     BESIDE: "beside",
 }
 CONTENDERS = tuple(name for name in LABELS if name != BESIDE)
+# Enough to see time grow; the others would take most of a long run.
+FOR_GROWTH = (PACKCHECK_ONE, GIT_ONE, PACKCHECK_TWO, GIT_TWO)
 
 # The sizes of a shape, and by how much each is larger than the first.
 SCALES = {"small": 1, "medium": 3, "large": 10}

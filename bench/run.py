@@ -19,7 +19,7 @@ from bench.contenders import (
 from bench.fsck import Fsck
 from bench.inputs import Input
 from bench.place import End, Place
-from bench.results import LABELS, Outcome, Row
+from bench.results import LABELS, About, Outcome, Row
 
 Say = Callable[[str], None]
 
@@ -30,17 +30,24 @@ _GIT_RULES = (*_MIRROR, "--rules", "git")
 
 @dataclass(frozen=True)
 class Plan:
-    """Who runs, and how often; the commands are those of packcheck and of another version."""
+    """Who runs, and how often; the commands are those of packcheck and of another version.
+
+    ``larger`` are the contenders for shapes that are larger than small, where these are fewer.
+    """
 
     packcheck: list[str]
     contenders: Sequence[str]
     rounds: int
     beside: list[str] | None = None
+    larger: Sequence[str] | None = None
 
-    @property
-    def names(self) -> list[str]:
-        """All contenders, in the order in which they run."""
-        wanted = {*self.contenders} | ({results.BESIDE} if self.beside else set())
+    def names(self, about: About) -> list[str]:
+        """The contenders for an input, in the order in which they run."""
+        wanted = {*self.contenders}
+        if self.larger is not None and about.scale not in {None, "small"}:
+            wanted = {*self.larger}
+        if self.beside:
+            wanted.add(results.BESIDE)
         return [name for name in LABELS if name in wanted]
 
 
@@ -56,7 +63,7 @@ class Bench:
         """One untimed round to warm up and to find failures, then the timed rounds."""
         strictness = Strictness()
         made = self._contenders(item, strictness)
-        contenders = {name: made[name] for name in self._plan.names}
+        contenders = {name: made[name] for name in self._plan.names(item.about)}
         outcomes: dict[str, Outcome] = {}
         for name, contender in contenders.items():
             self._say(f"{item.about.title}: {LABELS[name]}, warming up")

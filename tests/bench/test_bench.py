@@ -12,9 +12,18 @@ import pytest
 from bench import __main__ as command
 from bench.contenders import installed
 from bench.inputs import from_argument
-from bench.results import BESIDE, CONTENDERS, GIT_ONE, PACKCHECK_ONE, PACKCHECK_TWO
+from bench.results import (
+    BESIDE,
+    CONTENDERS,
+    FOR_GROWTH,
+    GIT_ONE,
+    PACKCHECK_ONE,
+    PACKCHECK_TWO,
+    SCALES,
+)
 from bench.run import Bench, Plan, order
 from bench.shapes import SHAPES
+from tests.bench.made import about
 from tests.support import packs
 
 OURS = [sys.executable, "-m", "packparse"]
@@ -63,7 +72,7 @@ def test_shapes_are_made_in_all_sizes_to_see_them_grow(
     arguments += ["--contenders", "packcheck-1,git-1", "--packcheck", QUICK, "--markdown"]
     assert run(monkeypatch, *arguments) == 0
     made = json.loads(saved.read_text("utf-8"))["inputs"]
-    assert [item["about"]["scale"] for item in made] == ["small", "medium", "large"]
+    assert [item["about"]["scale"] for item in made] == list(SCALES)
     assert {name for item in made for name in item["outcomes"]} == {PACKCHECK_ONE, GIT_ONE}
     out = capsys.readouterr().out
     assert "| growth | objects |" in out
@@ -126,13 +135,21 @@ def test_each_is_the_first_in_its_turn_and_neighbours_stay_together() -> None:
 
 
 def test_the_plan_runs_contenders_in_one_order() -> None:
-    assert Plan([], [GIT_ONE, PACKCHECK_TWO, PACKCHECK_ONE], 1, ["x"]).names == [
-        PACKCHECK_ONE,
-        GIT_ONE,
-        PACKCHECK_TWO,
-        BESIDE,
-    ]
-    assert Plan([], CONTENDERS, 1).names == list(CONTENDERS)
+    names = Plan([], [GIT_ONE, PACKCHECK_TWO, PACKCHECK_ONE], 1, ["x"]).names(about())
+    assert names == [PACKCHECK_ONE, GIT_ONE, PACKCHECK_TWO, BESIDE]
+    assert Plan([], CONTENDERS, 1).names(about(scale="large")) == list(CONTENDERS)
+
+
+@pytest.mark.parametrize(
+    ("scale", "names"),
+    [(None, CONTENDERS), ("small", CONTENDERS), ("medium", FOR_GROWTH), ("large", FOR_GROWTH)],
+    ids=["an argument", "a small shape", "a larger one", "the largest"],
+)
+def test_larger_shapes_may_be_for_fewer_contenders(
+    scale: str | None, names: tuple[str, ...]
+) -> None:
+    plan = Plan([], CONTENDERS, 1, larger=FOR_GROWTH)
+    assert plan.names(about(scale=scale)) == list(names)
 
 
 def test_an_argument_that_cannot_be_used_ends_it(
