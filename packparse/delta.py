@@ -21,9 +21,9 @@ SHORTEST = 4
 _COPY_DEFAULT = 0x10000
 # How many bytes of instructions run between two looks at how much they have made, and how much long
 # copies may make in between; short ones make up to 128 times their length. So a lying delta
-# overshoots, and pieces hold, 8 MiB at most.
-_STRIDE = 32 << 10
-_AT_ONCE = 4 << 20
+# overshoots, and pieces hold, little more than 1 MiB.
+_STRIDE = 8 << 10
+_AT_ONCE = 256 << 10
 # Larger results stay in the buffer they were made in, so that no second copy is ever held.
 _LARGE = 1 << 20
 
@@ -36,6 +36,9 @@ def read_sizes(delta: bytes | bytearray) -> tuple[int, int, int]:
     if len(delta) < SHORTEST:
         message = f"a delta of {len(delta)} bytes; the shortest has {SHORTEST}"
         raise PackError(codes.DELTA_TRUNCATED, message)
+    # Both sizes from 128 bytes to 16 KiB, which is most of them.
+    if delta[0] >= 0x80 > delta[1] and delta[2] >= 0x80 > delta[3]:
+        return delta[0] & 0x7F | delta[1] << 7, delta[2] & 0x7F | delta[3] << 7, 4
     message = "a size in a delta does not fit into 64 bits"
     pos = 0
     sizes = []
@@ -189,6 +192,8 @@ def rebuild_exactly(
             message = f"makes more than the {size} bytes it says"
             raise PackError(codes.DELTA_RESULT_SIZE_MISMATCH, message)
         out += piece
+        # Not held beside a copy of the result.
+        del piece
     if len(out) != size:
         message = f"makes {len(out)} bytes and says {size}"
         raise PackError(codes.DELTA_RESULT_SIZE_MISMATCH, message)

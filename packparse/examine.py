@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     # the delta's instructions start.
     Patch = tuple[bytes | bytearray, TreeLinks, bytes | bytearray, int]
 
-__all__ = ["Examiner", "Unusual"]
+__all__ = ["SMALL_TREE", "Examiner", "Unusual"]
 
 # A smaller tree is read as quickly as it is patched.
-_SMALL_TREE = 4 << 10
+SMALL_TREE = 4 << 10
 # Oddities that are noted for another process; a part with more is looked at by that one.
 _MOST_NOTED = 20_000
 
@@ -234,7 +234,7 @@ class Examiner:
         something may be inherited: another tree may stand where it is not.
         """
         base, links, delta, _start = patch
-        if not len(base) == len(content) > _SMALL_TREE or len(delta) << 1 >= len(content):
+        if not len(base) == len(content) > SMALL_TREE or len(delta) << 1 >= len(content):
             return False
         if self._suspects.wanted:
             return not links.oddities

@@ -20,6 +20,7 @@ from packparse.chains import Chains
 from packparse.delta import read_sizes, rebuild
 from packparse.entry import BLOB, TREE
 from packparse.errors import PackError
+from packparse.examine import SMALL_TREE
 from packparse.objects.lfs import VERSION
 from packparse.outside import checked_object, object_id
 from packparse.reader import EntryReader
@@ -208,7 +209,7 @@ class Resolver:
         if data is None:
             data = self._read_root(number, oid, kind)
         step = _Step(number, oid, 0, kid, data)
-        if kind == TREE and number != OUTSIDE:
+        if kind == TREE and number != OUTSIDE and len(data) > SMALL_TREE:
             step.links = self.examiner.tree_links(data)
         # From here on the path alone holds it, and may let it go.
         data = None
@@ -251,13 +252,14 @@ class Resolver:
 
     def _leave(self) -> None:
         self._path.pop()
-        if self._path:
+        if self._path and self._path[-1].data is not None:
             self._held -= self._path[-1].weight()
 
     def _hold(self, step: _Step) -> None:
         """Keep the content of a step that is no longer the last one, within the budget."""
         if step.next_kid == NO_ENTRY:
             step.let_go()
+            return
         self._held += step.weight()
         while self._held > self._budget:
             # Only families of large objects that branch often, or by reference, come here. Every
@@ -343,7 +345,15 @@ class Resolver:
         try:
             base_size, size, start, delta = self._delta(kid)
             # Before anything is made from the sizes that the delta claims.
-            self._check(base_size, size, len(base), depth)
+            made = self.rebuilt_bytes + size
+            if (
+                base_size != len(base)
+                or depth > limits.delta_depth
+                or size > limits.rebuilt_object_bytes
+                or made > limits.rebuilt_bytes
+            ):
+                raise self._refusal(base_size, size, len(base), depth)
+            self.rebuilt_bytes = made
             content, copied = rebuild(delta, start, base, size)
             self.copied_bytes += copied
             if self.copied_bytes > limits.copied_bytes:
@@ -358,19 +368,18 @@ class Resolver:
         self.depth = max(self.depth, depth)
         return content, delta, start
 
-    def _check(self, base_size: int, size: int, actual: int, depth: int) -> None:
+    def _refusal(self, base_size: int, size: int, actual: int, depth: int) -> PackError:
+        """What is said of a delta that must not be run."""
         limits = self._limits
         if depth > limits.delta_depth:
-            raise limits.passed("delta_depth", depth, "a chain of deltas has")
+            return limits.passed("delta_depth", depth, "a chain of deltas has")
         if base_size != actual:
             message = f"says a base of {base_size} bytes, the base has {actual}"
-            raise PackError(codes.DELTA_BASE_SIZE_MISMATCH, message)
+            return PackError(codes.DELTA_BASE_SIZE_MISMATCH, message)
         if size > limits.rebuilt_object_bytes:
-            raise limits.passed("rebuilt_object_bytes", size, "a delta makes an object of")
+            return limits.passed("rebuilt_object_bytes", size, "a delta makes an object of")
         total = self.rebuilt_bytes + size
-        if total > limits.rebuilt_bytes:
-            raise limits.passed("rebuilt_bytes", total, "the deltas so far make")
-        self.rebuilt_bytes = total
+        return limits.passed("rebuilt_bytes", total, "the deltas so far make")
 
     def _serve_from_outside(self) -> None:
         if self._read_base is None:

@@ -205,20 +205,29 @@ class PackStream:
         if not count:
             self.findings.add(codes.EMPTY_PACK, "the pack holds no object", offset=offset)
 
-    def _entries(self) -> Iterator[Entry]:
-        # The hot loop: one turn an entry while entries are small and lie whole in the buffer.
+    def _entries(self) -> Iterator[Entry]:  # noqa: PLR0915 - the hot loop
+        # One turn an entry while entries are small and lie whole in the buffer. The usual cases of
+        # read_header() and inflate_whole() stand here once more, since calling them takes longer.
         buf = self._buf
         at = self._at
         pos = self._pos
         length = len(buf)
         width = self.object_format.width
         new_hash = self.object_format.new
+        new_tuple = tuple.__new__
         quick = self._quick
         most = self.limits.inflated_bytes
         while self.found < self.claimed:
             start = pos
             try:
-                kind, size, pos, padded = read_header(buf, pos)
+                byte = buf[pos]
+                if byte >= 0x80 and 0 < (second := buf[pos + 1]) < 0x80:
+                    kind = byte >> 4 & 7
+                    size = byte & 15 | second << 4
+                    pos += 2
+                    padded = False
+                else:
+                    kind, size, pos, padded = read_header(buf, pos)
                 base: int | bytes | None = None
                 if kind == OFS_DELTA:
                     distance, pos = read_distance(buf, pos)
@@ -252,7 +261,8 @@ class PackStream:
                 oid = new_hash(object_prefix(kind, size) + data).digest()
             self.found += 1
             crc = crc32(buf[start:pos])
-            yield Entry(at + start, at + pos, kind, size, crc, oid, base, data)
+            # Half of what Entry(...) takes.
+            yield new_tuple(Entry, (at + start, at + pos, kind, size, crc, oid, base, data))
         self._pos = pos
         self._state = self._trailer
 
