@@ -25,14 +25,21 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; ``arguments`` default to those of the process. Returns the exit status."""
+def main(
+    arguments: Sequence[str] | None = None, loaded: Callable[[], object] = lambda: None
+) -> int:
+    """Run the command; ``arguments`` default to those of the process. Returns the exit status.
+
+    ``loaded`` is called once the modules that every verification needs are there, before any file
+    is read.
+    """
     if sys.stdout is None:
         # Python leaves it so when the descriptor is closed.
         _complain("standard output is closed")
         return codes.ENVIRONMENT
     try:
         parsed = _parse(arguments)
+        parsed.loaded = loaded
         status: int = parsed.run(parsed)
         sys.stdout.flush()
     except MisuseError as error:
@@ -127,6 +134,7 @@ def _verify(parsed: argparse.Namespace) -> int:
     from packparse.scan import verify_path
 
     render = _renderer(parsed.format)
+    parsed.loaded()
     reports: list[Report] = []
     status = 0
     if parsed.files.count("-") > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import importlib.metadata
 import io
 import json
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from packparse import checks, cli, codes, limits, scan
+from packparse import __main__, checks, cli, codes, limits, scan
 from packparse.cli import main
 from packparse.options import Options
 from packparse.progress import Progress
@@ -432,9 +433,10 @@ def test_standard_input_is_verified_once_at_most(capsys: pytest.CaptureFixture[s
 
 
 def test_the_module_runs_nothing_when_it_is_imported(capsys: pytest.CaptureFixture[str]) -> None:
-    module = importlib.import_module("packparse.__main__")
-    assert module.main is main
+    was_on = gc.isenabled()
+    importlib.import_module("packparse.__main__")
     assert capsys.readouterr() == ("", "")
+    assert gc.isenabled() is was_on
 
 
 # --- as a program -------------------------------------------------------------------------------
@@ -454,11 +456,45 @@ def test_a_name_that_is_no_text_is_shown_escaped(folder: Path) -> None:
     assert json.loads(out)["input"]["name"] == "\ufffd\x1b.pack"
 
 
-def test_the_console_script_is_main() -> None:
+def test_the_console_script_is_the_module() -> None:
     text = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert 'packcheck = "packparse.cli:main"' in text
-    entry: Callable[..., int] = cli.main
-    assert entry is main
+    assert 'packcheck = "packparse.__main__:run"' in text
+    entry: Callable[[], int] = __main__.run
+    assert entry.__module__ == "packparse.__main__"
+
+
+@pytest.mark.usefixtures("folder")
+def test_garbage_is_collected_while_a_file_is_verified_and_only_then(folder: Path) -> None:
+    script = (
+        "import gc, sys, packparse.scan as scan, packparse.__main__ as it\n"
+        "verify = scan.verify_path\n"
+        "def watched(*given):\n"
+        "    print(gc.isenabled(), gc.get_freeze_count() > 1000)\n"
+        "    return verify(*given)\n"
+        "scan.verify_path = watched\n"
+        "gc.enable = lambda real=gc.enable: print('on', 'packparse.formats.text' in sys.modules) "
+        "or real()\n"
+        "status = it.run()\n"
+        "print(len(gc.get_objects()) < 100)\n"
+        "sys.exit(status)\n"
+    )
+    command = [sys.executable, "-c", script, "verify", "4", "0"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (4, "")
+    assert lines[:2] == ["on True", "True True"]
+    assert lines.count("True True") == 2
+    assert lines[-1] == "True"
+
+
+@pytest.mark.usefixtures("folder")
+def test_main_leaves_the_collector_of_other_programs_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = gc.isenabled(), gc.get_freeze_count()
+    assert run(capsys, "verify", "0")[0] == 0
+    assert (gc.isenabled(), gc.get_freeze_count()) == before
 
 
 def test_an_error_that_cannot_be_told_still_has_its_status(
