@@ -6,7 +6,7 @@ from zlib_ng.zlib_ng import crc32
 
 from packparse.entry import BLOB, Entry, object_prefix
 from packparse.inflate import Inflate
-from packparse.objects.lfs import LONGEST as LONGEST_POINTER
+from packparse.signs import LONGEST_POINTER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

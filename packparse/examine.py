@@ -7,9 +7,10 @@ from packparse.delta import changed_ranges
 from packparse.entry import BLOB, COMMIT, TREE
 from packparse.errors import PackError
 from packparse.escape import shorten
-from packparse.objects import commit, lfs
+from packparse.objects import commit
 from packparse.objects.tree import TreeReader, patched_links
 from packparse.oddity import Oddity
+from packparse.signs import LONGEST_POINTER
 from packparse.special import SpecialIds
 from packparse.table import split_ids
 
@@ -150,8 +151,10 @@ class Examiner:
             return None
 
     def _blob(self, number: int, content: bytes | bytearray) -> None:
+        from packparse.objects import lfs
+
         # Not before its length is known: it would be copied.
-        pointer = lfs.pointer(bytes(content)) if len(content) < lfs.LONGEST else None
+        pointer = lfs.pointer(bytes(content)) if len(content) < LONGEST_POINTER else None
         if pointer is not None:
             oid, size = pointer
             message = f"a pointer to {size} bytes of Git LFS, {oid}"

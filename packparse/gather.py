@@ -6,8 +6,8 @@ from packparse import codes
 from packparse.entry import BLOB, Entry
 from packparse.findings import Findings
 from packparse.graph import LinkTable
-from packparse.objects.lfs import VERSION
 from packparse.portion import examined, examined_head, fits, take_examined
+from packparse.signs import POINTER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Gatherer:
             if entry.data is None:
                 continue
             if entry.kind == BLOB:
-                if entry.data.startswith(VERSION):
+                if entry.data.startswith(POINTER):
                     self._examine(number, BLOB, entry.data)
             elif entry.base is None:
                 self._examine(number, entry.kind, entry.data)

@@ -17,8 +17,7 @@ from packparse.escape import shorten
 from packparse.inflate import Inflate, longest_stream
 from packparse.inspection import Inspection
 from packparse.objectformat import SHA1, SHA256, ObjectFormat
-from packparse.objects.lfs import LONGEST as LONGEST_POINTER
-from packparse.objects.lfs import VERSION
+from packparse.signs import LONGEST_POINTER, POINTER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -327,7 +326,7 @@ class LooseVerifier(Inspection):
         number = len(self.table)
         # In place of an offset, which a report of a folder does not have, the number itself.
         self.table.extend([Entry(number, number + 1, kind, size, 0, oid, None, data)])
-        if data is None or (kind == BLOB and not data.startswith(VERSION)):
+        if data is None or (kind == BLOB and not data.startswith(POINTER)):
             return
         try:
             self._examine(number, kind, data)

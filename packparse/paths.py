@@ -13,6 +13,7 @@ from packparse import dotnames, hidden, late, modes
 from packparse import pathcodes as codes
 from packparse.escape import quote, shorten
 from packparse.oddity import Oddity
+from packparse.signs import PLAIN_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from packparse.codes import Code
 
 __all__ = [
-    "LARGEST", "PLAIN_NAME", "climbs", "collisions", "fold", "is_absolute", "name_oddities",
+    "LARGEST", "climbs", "collisions", "fold", "is_absolute", "name_oddities",
     "parts",
 ]  # fmt: skip
 
@@ -51,16 +52,7 @@ _ABSOLUTE = late.pattern(rb"[/\\]|(?:[\0-\x7f]|[\xc2-\xf4][\x80-\xbf]++):")
 # One or two dots and a space, which is lost with all dots and spaces behind it.
 _LONG_DOTS = late.pattern(rb"(\A|/)(\.\.?) [. ]*+(?![^/])")
 
-# --- names that nothing is wrong with -----------------------------------------------------------
-
-# As a pattern to be built into others, before a NUL or the end: printable ASCII without what is
-# forbidden somewhere and without the tilde of short names, no dash first, no dot or space last, no
-# device, and not what git reads.
-PLAIN_NAME = (
-    rb"(?!-|(?i:\.(?:git(?:modules|attributes|ignore)?|mailmap)(?![^\0])"
-    rb"|(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?![^\0. ])))"
-    rb"[ !#%&'()+,\-.0-9;=@A-Z[\]^_`a-z{}]{1,255}+(?<![. ])"
-)
+# Names that nothing is wrong with.
 _PLAIN = late.pattern(PLAIN_NAME)
 
 

@@ -21,9 +21,9 @@ from packparse.delta import read_sizes, rebuild
 from packparse.entry import BLOB, TREE
 from packparse.errors import PackError
 from packparse.examine import SMALL_TREE
-from packparse.objects.lfs import VERSION
 from packparse.outside import checked_object, object_id
 from packparse.reader import EntryReader
+from packparse.signs import POINTER
 from packparse.table import NO_ENTRY, OUTSIDE
 
 TYPE_CHECKING = False
@@ -241,7 +241,7 @@ class Resolver:
         links = None
         if step.links is not None:
             links = self.examiner(kid, kind, content, (base, step.links, delta, start))
-        elif kind != BLOB or content.startswith(VERSION):
+        elif kind != BLOB or content.startswith(POINTER):
             links = self.examiner(kid, kind, content)
         below = self.chains.first_kid(kid, oid)
         if below != NO_ENTRY:

@@ -10,12 +10,9 @@ from __future__ import annotations
 import re
 
 from packparse import late
+from packparse.signs import LONGEST_POINTER, POINTER
 
-__all__ = ["LONGEST", "VERSION", "pointer"]
-
-# A pointer begins so, and has fewer bytes than these.
-VERSION = b"version "
-LONGEST = 1_024
+__all__ = ["pointer"]
 
 _LARGEST = (1 << 63) - 1
 
@@ -35,7 +32,7 @@ def pointer(content: bytes) -> tuple[str, int] | None:
 
     None for any other content, at no cost for what is longer or does not begin like one.
     """
-    if len(content) >= LONGEST or not content.startswith(VERSION):
+    if len(content) >= LONGEST_POINTER or not content.startswith(POINTER):
         return None
     match = _POINTER.fullmatch(content)
     if match is None:

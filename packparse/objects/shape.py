@@ -13,7 +13,6 @@ from operator import lt
 from struct import Struct
 
 from packparse.entry import BLOB, TREE
-from packparse.objects import treecheck
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Shape:
         # Folds that are all different rule out duplicates and collisions alike.
         distinct = set(folds)
         plain = all(map(lt, sorts, sorts[1:])) and len(distinct) == len(folds)
-        if b"head" in distinct and treecheck.is_repository(distinct):
+        if b"head" in distinct and _is_repository(distinct):
             plain = False
         self.flags = b""
         self.special: Sequence[int] = ()
@@ -84,17 +83,21 @@ class Shape:
             self.special = [number for number, flag in enumerate(self.flags) if flag]
         self.key = key
         self.odd: Sequence[Template] = ()
-        if not plain or len(self.special) > treecheck.KEPT:
-            self.odd = treecheck.templates(self.heads(), limits)
-        elif self.special:
-            # Submodules alone are common, and need no slow reading of all that is beside them.
-            self.odd = self._gitlinks()
+        if not plain or self.special:
+            self.odd = self._templates(limits, plain=plain)
         self.weight = len(key) + len(rows) * 20 + 500
         self.weight += sum(500 + 8 * len(numbers) for _oddity, numbers in self.odd)
         self._ends: array[int] | None = None
         self._places: array[int] | None = None
 
-    def _gitlinks(self) -> list[Template]:
+    def _templates(self, limits: Limits, *, plain: bool) -> list[Template]:
+        """What is odd; ``plain`` says that it can be submodules alone."""
+        # Most trees of a small pack have nothing of the kind.
+        from packparse.objects import treecheck
+
+        if not plain or len(self.special) > treecheck.KEPT:
+            return treecheck.templates(self.heads(), limits)
+        # Submodules alone are common, and need no slow reading of all that is beside them.
         numbers = [number for number in self.special if self.flags[number] & GITLINK]
         names = [name for _mode, name in self.heads()]
         return [treecheck.gitlink(names[number], number) for number in numbers]
@@ -121,6 +124,12 @@ class Shape:
             places = (t - 1 if is_tree else max(b - 1, 0) for is_tree, t, b in kinds)
             self._places = array("I", places)
         return self._places[entry]
+
+
+def _is_repository(folds: set[bytes]) -> bool:
+    from packparse.objects import treecheck
+
+    return treecheck.is_repository(folds)
 
 
 class Layout:

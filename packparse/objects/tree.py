@@ -15,11 +15,10 @@ import re
 from bisect import bisect_right
 from itertools import compress
 
-from packparse import checks, dotnames, late, paths
+from packparse import checks, late
 from packparse.entry import BLOB, TREE
 from packparse.errors import PackError
 from packparse.memo import Memo
-from packparse.objects import treecheck
 from packparse.objects.shape import (
     ATTRIBUTES,
     CODES,
@@ -33,6 +32,7 @@ from packparse.objects.shape import (
     Layout,
     Shape,
 )  # fmt: skip
+from packparse.signs import PLAIN_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ _SPLIT = {
     width: late.pattern(rb"([0-7]++ [^\0]++)\0(.{%d})|(.++)" % width, re.DOTALL)
     for width in (20, 32)
 }
-_USUAL = late.pattern(rb"(?:(40000)|100(?:644|755)) (" + paths.PLAIN_NAME + b")", re.DOTALL)
+_USUAL = late.pattern(
+    rb"(?:(40000)|100(?:644|755)) (\.gitignore|\.mailmap|" + PLAIN_NAME + b")", re.DOTALL
+)
 # Trees up to this many bytes are taken apart in one go, which makes five objects an entry.
 _AT_ONCE = 1 << 20
 # About how many bytes the remembered "mode name" pairs take.
@@ -149,15 +151,22 @@ class TreeReader:
         # Most trees have neither, and an empty list costs as much as two entries.
         if shape.special:
             special = [(shape.flags[number], oids[number]) for number in shape.special]
-        if shape.odd:
-            untold = (item for item in shape.odd if not self._is_told(item[0]))
-            oddities = treecheck.filled(untold, oids)
-        if self._null in data and self._null in oids:
-            names = (name for _mode, name in shape.heads())
-            oddities += treecheck.null_ids(zip(names, oids, strict=True))
+        if shape.odd or (self._null in data and self._null in oids):
+            oddities = self._oddities(shape, oids)
         trees = b"".join(compress(oids, shape.trees))
         blobs = b"".join(compress(oids, shape.blobs))
         return TreeLinks(trees, blobs, count, special, oddities, shape)
+
+    def _oddities(self, shape: Shape, oids: list[bytes]) -> list[Oddity]:
+        """What is odd about a tree of this shape with these ids, and not told yet."""
+        from packparse.objects import treecheck
+
+        untold = (item for item in shape.odd if not self._is_told(item[0]))
+        oddities = treecheck.filled(untold, oids)
+        if self._null in oids:
+            names = (name for _mode, name in shape.heads())
+            oddities += treecheck.null_ids(zip(names, oids, strict=True))
+        return oddities
 
     def _read_like(self, data: bytes | bytearray, shape: Shape) -> TreeLinks | None:
         """The links of a tree of a known shape; None if it is another one, or has something odd."""
@@ -186,6 +195,8 @@ class TreeReader:
 
         Raises PackError as well for a name that is too long: nameTooLong.
         """
+        from packparse.objects import treecheck
+
         packed = {TREE: bytearray(), BLOB: bytearray(), 0: bytearray()}
         special: list[tuple[int, bytes]] = []
         match_entry = treecheck.ENTRY[self.width].match
@@ -240,6 +251,9 @@ class TreeReader:
             code = TO_TREE if folder else TO_BLOB
             row = (name + b"/" if folder else name, name.lower(), code)
         else:
+            from packparse import paths
+            from packparse.objects import treecheck
+
             digits, _, name = head.partition(b" ")
             mode = int(digits, 8) & 0xFFFF
             kind = _KINDS.get(mode & 0o170000, 0)
@@ -256,6 +270,8 @@ class TreeReader:
         if kind == 0o120000:
             self._note_link(name)
             return LINK
+        from packparse import dotnames
+
         flags = 0 if kind in _KINDS else GITLINK
         if dotnames.is_dotgitmodules(name):
             flags |= MODULES
@@ -265,6 +281,8 @@ class TreeReader:
 
     def _note_link(self, name: bytes) -> None:
         if self.link_folds is not None:
+            from packparse import paths
+
             self.link_folds.add(paths.fold(name))
             if len(self.link_folds) > _REMEMBERED or len(name) > _LONGEST_LINK:
                 self.link_folds = None
@@ -321,6 +339,8 @@ def patched_links(
 
 def entries(data: bytes | bytearray, width: int) -> Iterator[tuple[bytes, bytes, bytes]]:
     """The entries of a well-formed tree, as (mode, name, raw id)."""
+    from packparse.objects import treecheck
+
     for match in treecheck.ENTRY[width].finditer(data):
         mode, name, oid = match.groups()
         yield mode, name, oid

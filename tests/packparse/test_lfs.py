@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from packparse.objects import lfs
+from packparse.signs import LONGEST_POINTER, POINTER
 
 OID = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393"
 VERSION = b"version https://git-lfs.github.com/spec/v1\n"
@@ -99,8 +100,8 @@ def test_a_near_miss_is_none(name: str) -> None:
 
 def test_a_pointer_is_told_from_most_other_content_by_its_length_and_beginning() -> None:
     for content in POINTERS.values():
-        assert content.startswith(lfs.VERSION)
-        assert len(content) < lfs.LONGEST
+        assert content.startswith(POINTER)
+        assert len(content) < LONGEST_POINTER
 
 
 @pytest.mark.parametrize("size", [0, 1, (1 << 63) - 1])

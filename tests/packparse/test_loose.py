@@ -16,10 +16,10 @@ from packparse.errors import PackError
 from packparse.limits import SPECS
 from packparse.loose import LooseReader, LooseVerifier
 from packparse.objectformat import FORMATS, SHA1, SHA256, ObjectFormat
-from packparse.objects import lfs
 from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
+from packparse.signs import LONGEST_POINTER, POINTER
 from packparse.verify import verify_bytes
 from tests.packparse.test_loose_stream import STREAMS
 from tests.support import packs
@@ -210,14 +210,14 @@ def test_the_path_of_a_finding_is_found(fmt: str) -> None:
 
 
 def test_a_pointer_of_lfs_is_found() -> None:
-    content = lfs.VERSION + b"https://git-lfs.github.com/spec/v1\noid sha256:%b\nsize 12\n"
+    content = POINTER + b"https://git-lfs.github.com/spec/v1\noid sha256:%b\nsize 12\n"
     pointer = loose("blob", content % (b"a" * 64))
     assert names(verify([pointer]), "note") == ["lfsPointer"]
     assert names(verify([loose("blob", content)]), "note") == []
 
 
 def test_a_large_blob_is_no_pointer() -> None:
-    item = loose("blob", lfs.VERSION + bytes(lfs.LONGEST))
+    item = loose("blob", POINTER + bytes(LONGEST_POINTER))
     assert verify([item]).findings.sorted() == []
 
 

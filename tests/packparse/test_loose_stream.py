@@ -18,7 +18,7 @@ from packparse.errors import PackError
 from packparse.limits import Limits
 from packparse.loose import LooseObject, LooseStream, read_header
 from packparse.objectformat import FORMATS, SHA1, ObjectFormat
-from packparse.objects import lfs
+from packparse.signs import LONGEST_POINTER
 from tests.support import packs
 from tests.support.feeding import CUTS, Cut
 from tests.support.loose import loose, whole
@@ -260,7 +260,7 @@ def test_the_declared_size_may_be_refused_before_the_content_is_inflated() -> No
 
 
 def test_blobs_are_hashed_and_not_kept_but_for_what_may_be_a_pointer() -> None:
-    sizes = {lfs.LONGEST - 1: True, lfs.LONGEST: False, 3 * MIB: False}
+    sizes = {LONGEST_POINTER - 1: True, LONGEST_POINTER: False, 3 * MIB: False}
     for size, kept in sizes.items():
         stream = LooseStream(SHA1, accept)
         item = loose("blob", bytes(size))

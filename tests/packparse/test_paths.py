@@ -14,6 +14,7 @@ from packparse import paths
 from packparse.codes import ERROR, Code
 from packparse.escape import quote
 from packparse.oddity import Oddity
+from packparse.signs import PLAIN_NAME
 from tests.packparse.test_dotnames import BEHIND, DOTGIT, FILES, IS_FILE, SHORT, spelled
 
 FILE = 0o100644
@@ -218,7 +219,7 @@ PLAIN += [b"a b", b" a", b"n" * 255]
 
 
 def is_plain(name: bytes) -> bool:
-    return re.fullmatch(paths.PLAIN_NAME, name, re.DOTALL) is not None
+    return re.fullmatch(PLAIN_NAME, name, re.DOTALL) is not None
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -378,7 +379,7 @@ def test_the_quick_path_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_pattern_of_plain_names_fits_into_that_of_a_tree() -> None:
-    entry = re.compile(rb"100644 (" + paths.PLAIN_NAME + rb")\0", re.DOTALL)
+    entry = re.compile(rb"100644 (" + PLAIN_NAME + rb")\0", re.DOTALL)
     for name in [*near_names(), *PLAIN]:
         # Behind the NUL stands an id, which may begin like a name.
         for behind in (b"", b"a", b".", b"\0"):
