@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from packparse.codes import ERROR, IGNORE, NOTE, RULES, Code
 from packparse.errors import MisuseError
+from packparse.objectformat import SHA256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ class Findings:
             if first is not None:
                 return first.finding
         if detail is not None and len(detail) > _LONGEST_KEPT:
-            detail = sha256(detail).digest()
+            detail = SHA256.new(detail).digest()
         count = self._counts[code] = self._counts.get(code, 0) + 1
         if severity == ERROR:
             self._errors[code] = self._errors.get(code, 0) + 1
@@ -236,4 +235,4 @@ class Findings:
 def _key(code: Code, detail: bytes) -> tuple[Code, bytes]:
     """What findings that count once have in common; behind a NUL are ids."""
     detail = detail.partition(b"\0")[0]
-    return code, detail if len(detail) <= _LONG else sha256(detail).digest()
+    return code, detail if len(detail) <= _LONG else SHA256.new(detail).digest()
