@@ -28,7 +28,7 @@ __all__ = ["SIGNATURES", "SIGNATURE_LENGTH", "BundleHeader"]
 SIGNATURES = {b"# v2 git bundle\n": 2, b"# v3 git bundle\n": 3}
 SIGNATURE_LENGTH = 16
 
-_HEX = late.pattern(rb"[0-9a-f]+")
+_HEX = b"0123456789abcdef"
 # git-rev-list --filter: every form that git can read back.
 _SIMPLE_FILTER = (
     rb"(?:blob:none|blob:limit=\d+[kmgKMG]?|tree:\d+|object:type=(?:tag|commit|tree|blob)"
@@ -209,11 +209,11 @@ class BundleHeader:
 
     def _oid(self, text: bytes) -> bytes:
         """The raw id at the beginning of ``text``; only lower case, the one spelling git writes."""
-        digits = self.object_format.width * 2
-        match = _HEX.match(text)
-        if match is None or match.end() != digits:
+        length = self.object_format.width * 2
+        digits = text[:length]
+        if len(digits) < length or digits.strip(_HEX):
             self._refuse_line(text)
-        return unhexlify(text[:digits])
+        return unhexlify(digits)
 
     def _find(self, code: Code, message: str) -> None:
         self._findings.add(code, message, offset=self.length)

@@ -82,7 +82,8 @@ def _describe(kind: int, actual: int | None, outside: Outside, *, held: bool) ->
 
 def _outside(column: LinkColumn, table: EntryTable, kind: int) -> Iterator[set[bytes]]:
     """Targets of the column that are no object of ``kind`` in the pack, in batches."""
-    wanted = bytes(number == kind for number in range(256))
+    wanted = bytearray(256)
+    wanted[kind] = 1
     for targets in column.batches(max(BATCH, len(table) // 8)):
         for ids, kinds in table.pieces():
             targets.difference_update(compress(ids, kinds.translate(wanted)))

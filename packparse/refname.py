@@ -9,9 +9,9 @@ from packparse import late
 
 __all__ = ["has_dash_component", "is_pseudoref", "is_valid"]
 
-# git check-ref-format, rules 4 to 6 and 10: control characters, space, ~ ^ : ? * [ \
-_FORBIDDEN = late.pattern(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
-_PSEUDOREF = late.pattern(rb"[A-Z_]+\Z")
+# git check-ref-format, rules 4, 5 and 10: control characters, space, ~ ^ : ? * [ \
+_FORBIDDEN = bytes(range(0x21)) + b"\x7f~^:?*[\\"
+_PSEUDOREF = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _WORKTREE = late.pattern(rb"main-worktree/|worktrees/[^/]++/")
 
 
@@ -22,9 +22,12 @@ def is_valid(name: bytes) -> bool:
     """
     if is_pseudoref(name):
         return True
-    if _FORBIDDEN.search(name) or name.endswith(b"."):
+    if len(name.translate(None, _FORBIDDEN)) < len(name) or name.endswith(b"."):
         return False
-    worktree = _WORKTREE.match(name)
+    # Rules 3 and 8.
+    if b".." in name or b"@{" in name:
+        return False
+    worktree = None if name.startswith(b"refs/") else _WORKTREE.match(name)
     own = name[worktree.end() :] if worktree else name
     if not own.startswith(b"refs/") and not (worktree and is_pseudoref(own)):
         return False
@@ -33,7 +36,7 @@ def is_valid(name: bytes) -> bool:
 
 def is_pseudoref(name: bytes) -> bool:
     """Whether ``name`` is written like ``HEAD``: capitals and underscores alone."""
-    return _PSEUDOREF.match(name) is not None
+    return bool(name) and not name.strip(_PSEUDOREF)
 
 
 def has_dash_component(name: bytes) -> bool:
