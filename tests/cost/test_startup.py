@@ -1,4 +1,4 @@
-"""What a verification loads: start-up time is part of the product (design, section 7)."""
+"""What starting takes and what a verification loads: both are part of the product (design, 7)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,32 @@ from pathlib import Path
 import pytest
 import zlib_ng
 
-from tests.support.bundles import honest_bundle
-from tests.support.packs import PackBuilder, commit_bytes, tree_bytes
+from tests.support.bundles import bundle, honest_bundle
+from tests.support.packs import PackBuilder, commit_bytes, edit, tree_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 NEVER = {"msgspec", "dataclasses", "typing", "pathlib", "inspect", "importlib.metadata", "sh"}
 NEVER |= {"shutil", "tomllib", "unicodedata", "tempfile"}
 NEVER |= {"tomllib", "unicodedata", "urllib", "urllib.parse"}
+# What only some files need.
+SELDOM = {
+    f"packparse.{name}"
+    for name in (
+        "basepack", "changes", "climb", "compare", "dotnames", "explain", "folder", "follow",
+        "formats.json", "formats.sarif", "globs", "hidden", "knownlist", "links", "loose", "modes",
+        "objects.config", "objects.gitattributes", "objects.gitmodules", "objects.identity",
+        "objects.lfs", "objects.tag", "objects.treecheck", "paths", "policies", "progress",
+        "special", "submodules", "trees", "winding",
+    )
+}  # fmt: skip
+
+# Verifying a bundle of 100 objects, in times of `python -c pass`. The aim of the design is 2.5;
+# 3.6 to 4.0 is what is reached, by version of Python, and the rest is for noise. In the same
+# measure `import re` is 0.5, argparse 0.5, OpenSSL's hashes 0.2, zlib-ng 0.1, the 50 rooms of
+# packparse 0.9, and the objects 0.6, patterns included.
+MOST = 4.3
+# Rounds until the fastest runs are as fast as they get.
+LEAST_ROUNDS, MOST_ROUNDS = 8, 60
 
 _SCRIPT = """\
 import sys
@@ -38,6 +57,55 @@ def loaded(*arguments: str) -> tuple[int, str, set[str]]:
     command = [sys.executable, "-I", "-S", "-c", _SCRIPT, str(ROOT), site, *arguments]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, set(done.stderr.split())
+
+
+def hundred() -> bytes:
+    """A bundle of 100 objects, as a small candidate has them: nothing odd, a quarter are deltas."""
+    pack = PackBuilder()
+    text = b"".join(b"line %d of the text\n" % n for n in range(40))
+    ignored, old = pack.add("blob", b"*.o\n"), pack.add("blob", text)
+    parents: list[bytes] = []
+    root = b""
+    for n in range(24):
+        if n:
+            old = pack.add_ofs(old, edit(old.data, 20 * n, 4, b"edit %d, that is, here" % n)[0])
+        more = pack.add("blob", b"file %d\n" % n)
+        entries = ((b".gitignore", ignored), (b"more.txt", more), (b"text", old))
+        content = tree_bytes((b"100644", name, blob.oid) for name, blob in entries)
+        root = pack.add("tree", content).oid
+        parents = [pack.add("commit", commit_bytes(root, parents)).oid]
+    words = (b"one", b"two", b"three")
+    tips = [pack.add("commit", commit_bytes(root, parents, message=word)) for word in words]
+    return bundle(pack.build(), [(tip.hex, f"refs/heads/b{n}") for n, tip in enumerate(tips)])
+
+
+def processor_time(*arguments: str) -> float:
+    """Seconds that Python takes for these arguments: processor time, as other tests run beside."""
+    env = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    env["PYTHONPATH"] = str(ROOT)
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL) as process:
+        _pid, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
+def test_a_small_bundle_takes_little_longer_than_starting_python(tmp_path: Path) -> None:
+    path = tmp_path / "hundred.bundle"
+    path.write_bytes(hundred())
+    script = "import sys; from packparse.__main__ import run; sys.exit(run())"
+    verify, nothing = ("-c", script, "verify", str(path)), ("-c", "pass")
+    # The first run may have to compile the modules.
+    processor_time(*verify)
+    least = {verify: float("inf"), nothing: float("inf")}
+    for done in range(MOST_ROUNDS):
+        for command, fastest in least.items():
+            least[command] = min(fastest, processor_time(*command))
+        if done >= LEAST_ROUNDS and least[verify] <= MOST * least[nothing]:
+            break
+    assert least[verify] <= MOST * least[nothing]
 
 
 @pytest.fixture
@@ -86,21 +154,17 @@ def test_a_range_loads_nothing_slow(tmp_path: Path) -> None:
     assert modules & (NEVER | {"json"}) == set()
 
 
-def test_what_a_file_has_not_is_not_loaded_for_it(file: str) -> None:
-    _status, _output, modules = loaded("verify", file)
-    names = {
-        "basepack",
-        "climb",
-        "compare",
-        "folder",
-        "knownlist",
-        "links",
-        "objects.config",
-        "objects.gitattributes",
-        "objects.gitmodules",
-        "submodules",
-    }
-    assert modules & {f"packparse.{name}" for name in names} == set()
+def test_what_a_file_has_not_is_not_loaded_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "hundred.bundle"
+    path.write_bytes(hundred())
+    status, output, modules = loaded("verify", str(path))
+    assert (status, "accepted, 100 objects" in output) == (0, True)
+    assert modules & (SELDOM | {"contextlib", "hashlib"}) == set()
+
+
+def test_the_rooms_that_are_seldom_loaded_are_there() -> None:
+    names = {name.removeprefix("packparse.").replace(".", "/") for name in SELDOM}
+    assert [name for name in names if not (ROOT / "packparse" / f"{name}.py").exists()] == []
 
 
 def test_no_pattern_is_compiled_before_it_is_used() -> None:
