@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from packparse.gather import Gathered, Gatherer
     from packparse.limits import Limits
     from packparse.objectformat import ObjectFormat
-    from packparse.portion import Send, Task, Worker, Workers
     from packparse.reader import ReadAt
+    from packparse.workers import Send, Task, Worker, Workers
 
 __all__ = ["REPAYS", "Ahead", "Part", "PartStream", "shares"]
 

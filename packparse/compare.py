@@ -12,7 +12,7 @@ from packparse.entry import TREE
 from packparse.escape import shorten
 from packparse.memo import Memo
 from packparse.objects import gitattributes, treecheck
-from packparse.objects.tree import ATTRIBUTES, LINK, MODULES
+from packparse.objects.shape import ATTRIBUTES, LINK, MODULES
 from packparse.oddity import Oddity
 from packparse.special import content_oddities
 

@@ -6,7 +6,7 @@ from array import array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from packparse.portion import Column, Worker
+    from packparse.workers import Column, Worker
 
 __all__ = ["DeltaStore"]
 

@@ -11,7 +11,7 @@ from packparse.objects import commit
 from packparse.objects.tree import TreeReader, patched_links
 from packparse.oddity import Oddity
 from packparse.signs import LONGEST_POINTER
-from packparse.special import SpecialIds
+from packparse.specialids import SpecialIds
 from packparse.table import split_ids
 
 TYPE_CHECKING = False

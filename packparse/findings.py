@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from packparse.codes import ERROR, IGNORE, NOTE, RULES, Code
 from packparse.errors import MisuseError
-from packparse.objectformat import SHA256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Findings:
             if first is not None:
                 return first.finding
         if detail is not None and len(detail) > _LONGEST_KEPT:
-            detail = SHA256.new(detail).digest()
+            detail = sha256(detail).digest()
         count = self._counts[code] = self._counts.get(code, 0) + 1
         if severity == ERROR:
             self._errors[code] = self._errors.get(code, 0) + 1
@@ -235,4 +236,4 @@ class Findings:
 def _key(code: Code, detail: bytes) -> tuple[Code, bytes]:
     """What findings that count once have in common; behind a NUL are ids."""
     detail = detail.partition(b"\0")[0]
-    return code, detail if len(detail) <= _LONG else SHA256.new(detail).digest()
+    return code, detail if len(detail) <= _LONG else sha256(detail).digest()

@@ -15,6 +15,7 @@ from array import array
 
 from packparse import codes
 from packparse.errors import PackError
+from packparse.workers import Worker, Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, NoReturn, Self
 
-    from packparse.portion import Column, Task
+    from packparse.workers import Column, Task
 
 __all__ = ["Forks"]
 
@@ -33,7 +34,7 @@ _PIECE = 1 << 20
 _FAILED = 1
 
 
-class Forks:
+class Forks(Workers):
     """Starts processes, ``jobs`` of them at one time with this one; a context manager.
 
     At its end none of them is left. The calling process must have no other threads, since a copy
@@ -75,7 +76,7 @@ class Forks:
         return fork
 
 
-class _Fork:
+class _Fork(Worker):
     """One process, and the pipe that it writes to."""
 
     def __init__(self, pid: int, reading: int) -> None:

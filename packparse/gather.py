@@ -6,7 +6,6 @@ from packparse import codes
 from packparse.entry import BLOB, Entry
 from packparse.findings import Findings
 from packparse.graph import LinkTable
-from packparse.portion import examined, examined_head, fits, take_examined
 from packparse.signs import POINTER
 
 TYPE_CHECKING = False
@@ -16,8 +15,9 @@ if TYPE_CHECKING:
     from packparse.deltastore import DeltaStore
     from packparse.examine import Examiner
     from packparse.limits import Limits
-    from packparse.portion import Examined, Send, Worker
+    from packparse.portion import Examined
     from packparse.table import EntryTable
+    from packparse.workers import Send, Worker
 
     # Entries, the offset where the last one ends, deltas, what was found in objects.
     Gathered = tuple[int, int, int, Examined]
@@ -68,6 +68,8 @@ class Gatherer:
 
     def send(self, send: Send) -> None:
         """Send what a gatherer that works apart has found."""
+        from packparse.portion import examined, examined_head
+
         table = self.table
         head = (len(table), table.end, table.deltas, examined_head(self._examine, self._links))
         columns = [*table.columns(), *self.deltas.columns(), *examined(self._examine, self._links)]
@@ -75,10 +77,14 @@ class Gatherer:
 
     def fits(self, head: Gathered) -> bool:
         """Whether what was sent with ``head`` passes no limit together with what is here."""
+        from packparse.portion import fits
+
         return fits(head[-1], self._examine, self._links, self._limits)
 
     def take_over(self, worker: Worker, head: Gathered) -> None:
         """Take over what was sent; ``head`` is its head."""
+        from packparse.portion import take_examined
+
         _count, end, deltas, examined = head
         first = len(self.table)
         self.table.take_over(worker, end, deltas)

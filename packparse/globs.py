@@ -17,7 +17,6 @@ import re
 
 from packparse import late
 from packparse.errors import MisuseError
-from packparse.paths import fold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,6 +177,8 @@ def _identity(text: str) -> tuple[re.Pattern[bytes] | None, re.Pattern[bytes]]:
 
 def _spellings(path: bytes) -> Iterator[bytes]:
     """The path in small letters, and as a file system that takes names for the same has it."""
+    from packparse.paths import fold
+
     low = path.lower()
     yield low
     if not low.isascii() or b"./" in low or b" /" in low or low.endswith((b".", b" ")):
@@ -319,6 +320,9 @@ def _literal(text: bytes, *, low: bool) -> bytes:
     if text.isascii():
         return re.escape(text)
     # Dots and spaces at the end of a piece are not at the end of the name.
+    # The globs that ship are read where something is compared with a base.
+    from packparse.paths import fold
+
     folded = fold(text) + text[len(text.rstrip(b". ")) :]
     return rb"(?:%s|%s)" % (re.escape(text), re.escape(folded))
 

@@ -12,9 +12,7 @@ from packparse.connectivity import check_links
 from packparse.entry import BLOB, COMMIT, KIND_NAMES, TAG, TREE
 from packparse.escape import shorten
 from packparse.expanded import Expansion, longest_path, passed
-from packparse.objects.tree import MODULES
-from packparse.special import SpecialFiles
-from packparse.trees import Trees
+from packparse.objects.shape import MODULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +28,9 @@ if TYPE_CHECKING:
     from packparse.places import Places
     from packparse.policy import Policy
     from packparse.report import Report
+    from packparse.special import SpecialFiles
     from packparse.suspects import Suspects
+    from packparse.trees import Trees
 
 __all__ = ["Judge"]
 
@@ -72,7 +72,7 @@ class Judge:
         self._asked_tips = tips
         self._header = header
         self._policy = policy
-        self._trees = Trees(pack, outside, report.limits)
+        self._made_trees: Trees | None = None
         self._roots_of_bases: list[bytes] | None = None
         # The longest paths of trees, where these had to be read.
         self._lengths: dict[bytes, int] = {}
@@ -82,12 +82,24 @@ class Judge:
         self._check_prerequisites()
         self._check_links()
         self._check_tips()
+        if not self._pack.examiner.special:
+            self._check_whole()
+            return
         special = self._special()
         special.run(with_links=self._matters(_SYMLINKS))
         try:
             self._check_whole()
         finally:
             special.tell_winding()
+
+    @property
+    def _trees(self) -> Trees:
+        # Most packs have nothing that has to be read again.
+        if self._made_trees is None:
+            from packparse.trees import Trees
+
+            self._made_trees = Trees(self._pack, self._outside, self._limits)
+        return self._made_trees
 
     def _check_whole(self) -> None:
         lost = self._pack.examiner.lost
@@ -160,6 +172,8 @@ class Judge:
     # 10  special files and links
 
     def _special(self) -> SpecialFiles:
+        from packparse.special import SpecialFiles
+
         return SpecialFiles(
             self._pack,
             self._trees,

@@ -5,16 +5,10 @@ Source: gitformat-pack and hash-function-transition in git's documentation.
 
 from __future__ import annotations
 
-try:
-    # What hashlib gives where Python has OpenSSL; loading hashlib loads other hashes as well.
-    from _hashlib import openssl_sha1 as sha1
-    from _hashlib import openssl_sha256 as sha256
-except ImportError:  # pragma: no cover
-    from hashlib import sha1, sha256
+import hashlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import hashlib
     from collections.abc import Callable
 
 __all__ = ["FORMATS", "SHA1", "SHA256", "ObjectFormat"]
@@ -34,6 +28,6 @@ class ObjectFormat:
         return f"ObjectFormat({self.name})"
 
 
-SHA1 = ObjectFormat("sha1", 20, sha1)
-SHA256 = ObjectFormat("sha256", 32, sha256)
+SHA1 = ObjectFormat("sha1", 20, hashlib.sha1)
+SHA256 = ObjectFormat("sha256", 32, hashlib.sha256)
 FORMATS = {SHA1.name: SHA1, SHA256.name: SHA256}

@@ -10,14 +10,15 @@ from __future__ import annotations
 from packparse import checks, codes
 from packparse.errors import MisuseError
 from packparse.escape import quote, shorten
+from packparse.globs import Globs, IdentityGlobs
 from packparse.limits import PRESETS, SPECS, Limits, amount
+from packparse.policies import SENSITIVE, TEXTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from packparse.codes import Code
-    from packparse.globs import Globs, IdentityGlobs
 
 __all__ = ["Policy", "named", "parse"]
 
@@ -30,38 +31,17 @@ _LARGEST = 10**20
 _WORDS = {severity: severity for severity in codes.SEVERITIES} | {"warn": codes.WARNING}
 
 
-class _NoGlobs:
-    """An empty list of globs: reading some takes rooms that most runs have no need of."""
-
-    __slots__ = ()
-    texts: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return 0
-
-    def first(self, _path: bytes) -> None:
-        """No glob matches."""
-
-    def match(self, _identity: bytes) -> bool:
-        """No glob matches."""
-        return False
-
-
-_NONE = _NoGlobs()
-
-
 class Policy:
     """What is wanted of a file. ``Policy()`` is the default, ``candidate``; immutable by custom.
 
     ``severities`` go before those of the rule set. ``limits`` are changes on top of
     ``limits_preset``. ``allow``, ``deny`` and ``sensitive`` are globs of paths, ``authors`` and
-    ``committers`` of people; each is false where it is empty. ``sensitive`` None stands for the
-    list that ships. Raises MisuseError for a malformed glob, and for a code whose severity is not
-    free.
+    ``committers`` of people; each is false where it is empty. Raises MisuseError for a malformed
+    glob, and for a code whose severity is not free.
     """
 
     __slots__ = (
-        "_sensitive", "allow", "authors", "committers", "deny", "limits", "limits_preset", "name",
+        "allow", "authors", "committers", "deny", "limits", "limits_preset", "name", "sensitive",
         "severities",
     )  # fmt: skip
 
@@ -74,7 +54,7 @@ class Policy:
         limits_preset: str = "candidate",
         allow: Iterable[str] = (),
         deny: Iterable[str] = (),
-        sensitive: Iterable[str] | None = None,
+        sensitive: Iterable[str] = SENSITIVE,
         authors: Iterable[str] = (),
         committers: Iterable[str] = (),
     ) -> None:
@@ -87,22 +67,24 @@ class Policy:
         self.limits_preset = limits_preset
         # Leave is given by the letter; what is denied or watched must not slip by in another
         # spelling that some file system takes for the same.
-        self.allow = _paths(name, "allow", allow, broad=False)
-        self.deny = _paths(name, "deny", deny, broad=True)
-        self.authors = _people(name, "authors", authors)
-        self.committers = _people(name, "committers", committers)
-        self._sensitive: Globs | _NoGlobs | None = None
-        if sensitive is not None:
-            self._sensitive = _paths(name, "sensitive", sensitive, broad=True)
-
-    @property
-    def sensitive(self) -> Globs | _NoGlobs:
-        """The globs of paths of which each change is to be looked at."""
-        if self._sensitive is None:
-            from packparse.policies import SENSITIVE
-
-            self._sensitive = _paths(self.name, "sensitive", SENSITIVE, broad=True)
-        return self._sensitive
+        self.allow = Globs(allow, broad=False)
+        self.deny = Globs(deny, broad=True)
+        self.sensitive = Globs(sensitive, broad=True)
+        self.authors = IdentityGlobs(authors)
+        self.committers = IdentityGlobs(committers)
+        lists: dict[str, Globs | IdentityGlobs] = {
+            "paths.allow": self.allow,
+            "paths.deny": self.deny,
+            "identities.authors": self.authors,
+            "identities.committers": self.committers,
+        }
+        if self.sensitive.texts is not SENSITIVE:
+            lists["paths.sensitive"] = self.sensitive
+        for key, globs in lists.items():
+            try:
+                globs.check()
+            except MisuseError as error:
+                raise _misuse(name, key, str(error)) from None
 
     def chosen_severities(self) -> dict[Code, str]:
         """The severities to go before those of a rule set.
@@ -160,46 +142,10 @@ class Policy:
         }
 
 
-def _paths(name: str, key: str, texts: Iterable[str], *, broad: bool) -> Globs | _NoGlobs:
-    """The globs of the list ``paths.KEY`` of a policy."""
-    texts = tuple(texts)
-    if not texts:
-        return _NONE
-    from packparse.globs import Globs
-    from packparse.policies import SENSITIVE
-
-    globs = Globs(texts, broad=broad)
-    # What ships is known to be well-formed, and takes its time to read.
-    if texts is not SENSITIVE:
-        _check(name, f"paths.{key}", globs)
-    return globs
-
-
-def _people(name: str, key: str, texts: Iterable[str]) -> IdentityGlobs | _NoGlobs:
-    """The globs of the list ``identities.KEY`` of a policy."""
-    texts = tuple(texts)
-    if not texts:
-        return _NONE
-    from packparse.globs import IdentityGlobs
-
-    globs = IdentityGlobs(texts)
-    _check(name, f"identities.{key}", globs)
-    return globs
-
-
-def _check(name: str, key: str, globs: Globs | IdentityGlobs) -> None:
-    try:
-        globs.check()
-    except MisuseError as error:
-        raise _misuse(name, key, str(error)) from None
-
-
 def named(name: str) -> Policy:
     """The policy that ships under ``name``: candidate, fork or mirror."""
     if name == "candidate":
         return Policy()
-    from packparse.policies import TEXTS
-
     if name not in TEXTS:
         raise MisuseError(f"no policy {name!a} ships{_hint(name, TEXTS)}")
     return parse(TEXTS[name], name)
@@ -248,8 +194,6 @@ class _File:
         """The policy that the file says it extends."""
         if "extends" not in self._tables:
             return None
-        from packparse.policies import TEXTS
-
         return named(self._word("extends", self._tables["extends"], TEXTS))
 
     def severities(self) -> dict[Code, str]:

@@ -15,42 +15,15 @@ from packparse.oddity import Oddity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Protocol
-
     from packparse.examine import Examiner
     from packparse.graph import LinkColumn, LinkTable
     from packparse.limits import Limits
+    from packparse.workers import Column, Worker
 
-    Column = bytes | bytearray | array[int]
-    # Sends a head (numbers, texts, bytes, None, and tuples and lists of them), then columns.
-    Send = Callable[[object, Sequence[Column]], None]
-    Task = Callable[[Send], None]
     # Of an oddity: name of its code, detail, message, limit that was passed, entry, kind.
     Noted = tuple[str, bytes, str, tuple[str, int, int] | None, int, int]
     # Commits, links, longest name, fold keys of links' names, oddities.
     Examined = tuple[int, int, int, list[bytes] | None, list[Noted]]
-
-    class Worker(Protocol):
-        """A process that runs a task, which may send several times."""
-
-        def head(self) -> Any:  # noqa: ANN401 - what the task sent
-            """The next head that was sent. Raises PackError: workerFailed."""
-
-        def column(self, target: bytearray | array[int]) -> None:
-            """Put the next column behind ``target``. Raises PackError: workerFailed."""
-
-        def stop(self) -> None:
-            """End the process, whatever it is doing; nothing more is wanted of it."""
-
-    class Workers(Protocol):
-        """Starts processes; ``jobs`` is how many may work at one time, this one included."""
-
-        jobs: int
-
-        def start(self, task: Task) -> Worker:
-            """Run ``task`` in a process of its own."""
-
 
 __all__ = ["examined", "examined_head", "fits", "take_examined"]
 

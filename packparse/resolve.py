@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from packparse.limits import Limits
     from packparse.objects.tree import TreeLinks
     from packparse.outside import BaseReader
-    from packparse.portion import Workers
     from packparse.reader import ReadAt
     from packparse.table import EntryTable
+    from packparse.workers import Workers
 
 __all__ = ["CACHE_BUDGET", "Resolver"]
 

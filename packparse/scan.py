@@ -38,6 +38,8 @@ STANDARD_INPUT = "-"
 
 _CHUNK = 1 << 20
 _LONGEST_POLICY = 1 << 20
+# A smaller file is verified before another process could begin.
+_SHARED = 256 << 10
 
 
 def verify_path(
@@ -155,7 +157,8 @@ def _verify_file(
             descriptor = _open(path)
         try:
             verifier = Verifier(options, name=path, length=os.fstat(descriptor).st_size)
-            return _verify(verifier, descriptor, progress, options.jobs)
+            shared = os.fstat(descriptor).st_size >= _SHARED
+            return _verify(verifier, descriptor, progress, options.jobs if shared else 1)
         finally:
             os.close(descriptor)
     except OSError as error:

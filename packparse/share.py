@@ -22,9 +22,9 @@ from packparse.table import NO_ENTRY, split_ids
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from packparse.limits import Limits
-    from packparse.portion import Column, Send, Task, Worker, Workers
     from packparse.resolve import Resolver
     from packparse.table import EntryTable
+    from packparse.workers import Column, Send, Task, Worker, Workers
 
 __all__ = ["SharedFamilies", "runs"]
 

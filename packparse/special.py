@@ -1,7 +1,7 @@
 """Entries whose content decides: .gitmodules, .gitattributes and the targets of symbolic links.
 
 Which blobs these are shows as trees are read, their content only once all objects are known. So
-their ids are kept, and read here, after the links have been checked.
+their ids are kept (specialids.py), and read here, after the links have been checked.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from packparse import pathcodes, paths
 from packparse.entry import BLOB, KIND_NAMES, TREE
 from packparse.escape import shorten
 from packparse.objects import tree
-from packparse.objects.tree import ATTRIBUTES, LINK, MODULES
+from packparse.objects.shape import ATTRIBUTES, LINK, MODULES
 from packparse.oddity import Oddity
-from packparse.table import split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +26,8 @@ if TYPE_CHECKING:
     from packparse.suspects import Suspects
     from packparse.trees import Trees
 
-__all__ = ["SpecialFiles", "SpecialIds", "content_oddities"]
+__all__ = ["SpecialFiles", "content_oddities"]
 
-_FLAGS = (LINK, MODULES, ATTRIBUTES)
-# Ids that are not kept once more; a thousand versions of a folder name the same files.
-_RECENT = 1 << 12
 # Trees read to learn whether a blob is a link there, or a file of the same content; past this many
 # it counts as a link.
 _CONFIRMED = 1_000
@@ -57,34 +53,6 @@ def content_oddities(flags: int, content: bytes) -> list[Oddity]:
     from packparse import links
 
     return links.read_target(content).oddities
-
-
-class SpecialIds:
-    """Raw ids of special entries, packed by flag; most of them once."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._ids = {flag: bytearray() for flag in _FLAGS}
-        self._recent: set[tuple[int, bytes]] = set()
-
-    def add(self, flags: int, oid: bytes) -> None:
-        """Keep the id of an entry with these flags."""
-        if (flags, oid) in self._recent:
-            return
-        if len(self._recent) == _RECENT:
-            self._recent.clear()
-        self._recent.add((flags, oid))
-        for flag in _FLAGS:
-            if flags & flag:
-                self._ids[flag] += oid
-
-    def columns(self) -> list[bytearray]:
-        """The packed ids of each flag, in an order that is always the same."""
-        return list(self._ids.values())
-
-    def distinct(self, flag: int) -> list[bytes]:
-        """The ids of one flag, each once, sorted."""
-        return sorted(set(split_ids(self._ids[flag], self._width)))
 
 
 class SpecialFiles:

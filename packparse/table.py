@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from packparse.entry import Entry
     from packparse.objectformat import ObjectFormat
-    from packparse.portion import Worker
+    from packparse.workers import Worker
 
 __all__ = ["NO_ENTRY", "OUTSIDE", "EntryTable", "IdIndex", "split_ids"]
 

@@ -22,13 +22,14 @@ it; judge.py has them.
 
 from __future__ import annotations
 
+import hashlib
+
 from packparse import checks, codes
 from packparse.deltastore import DeltaStore
 from packparse.errors import MisuseError, PackError
 from packparse.gather import Gatherer
 from packparse.inspection import Inspection
 from packparse.intake import Intake
-from packparse.objectformat import SHA256
 from packparse.options import Options
 from packparse.reader import ObjectReader
 from packparse.resolve import Resolver
@@ -37,10 +38,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from packparse.ahead import Ahead
     from packparse.objectformat import ObjectFormat
-    from packparse.portion import Workers
     from packparse.reader import ReadAt
     from packparse.report import Report
     from packparse.stream import PackStream
+    from packparse.workers import Workers
 
 __all__ = ["Verifier", "verify_bytes"]
 
@@ -62,7 +63,7 @@ class Verifier(Inspection):
         super().__init__(options, name)
         self._length = length
         self._fed = 0
-        self._digest = SHA256.new()
+        self._digest = hashlib.sha256()
         self._intake = Intake(
             self._limits,
             self._findings,

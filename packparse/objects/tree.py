@@ -42,10 +42,7 @@ if TYPE_CHECKING:
     from packparse.objects.shape import Row
     from packparse.oddity import Oddity
 
-__all__ = [
-    "ATTRIBUTES", "GITLINK", "LINK", "MODULES", "TreeLinks", "TreeReader", "entries",
-    "patched_links",
-]  # fmt: skip
+__all__ = ["TreeLinks", "TreeReader", "entries", "patched_links"]
 
 # What the four deciding bits of a mode say: S_IFDIR, and S_IFREG or S_IFLNK.
 _KINDS = {0o040000: TREE, 0o100000: BLOB, 0o120000: BLOB}

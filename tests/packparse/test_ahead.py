@@ -29,7 +29,7 @@ formats = pytest.mark.parametrize("fmt", FORMATS)
 together = pytest.mark.parametrize("number", [2, 4], ids="{} jobs".format)
 
 if TYPE_CHECKING:
-    from packparse.portion import Worker
+    from packparse.workers import Worker
 
 eagerly = pytest.mark.usefixtures("eager")
 

@@ -18,7 +18,7 @@ from packparse.forks import Forks
 from tests.support import jobs
 
 if TYPE_CHECKING:
-    from packparse.portion import Send, Worker
+    from packparse.workers import Send, Worker
 
 LARGE = 5 << 20
 

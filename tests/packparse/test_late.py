@@ -1,9 +1,8 @@
-"""Patterns that are compiled, and modules that are loaded, when they are first used."""
+"""Patterns that are compiled when they are first used."""
 
 from __future__ import annotations
 
 import re
-from types import ModuleType
 
 import pytest
 
@@ -45,38 +44,3 @@ def test_a_malformed_one_is_seen_at_its_first_use() -> None:
     made = late.pattern(rb"(")
     with pytest.raises(re.error):
         made.match(b"")
-
-
-def test_the_source_of_a_pattern_may_be_made_late_as_well() -> None:
-    asked: list[bytes] = []
-
-    def source() -> bytes:
-        asked.append(b"a+")
-        return b"a+"
-
-    made = late.pattern(source, re.IGNORECASE)
-    assert asked == []
-    assert made.fullmatch(b"aA") is not None
-    assert made.search(b"b") is None
-    assert len(asked) <= 2
-
-
-def test_a_module_is_loaded_once_something_of_it_is_asked_for() -> None:
-    loaded: list[str] = []
-    one, two = ModuleType("one"), ModuleType("two")
-    one.__dict__["value"], two.__dict__["value"] = 1, 2
-
-    def load() -> tuple[ModuleType, ...]:
-        loaded.append("both")
-        return one, two
-
-    first, second = (late.module(load, number) for number in range(2))
-    assert loaded == []
-    assert [second.value, second.value] == [2, 2]
-    assert loaded == ["both"]
-    assert [first.value] == [1]
-    # What is put in the place of a part, as tests do, is seen.
-    two.__dict__["value"] = 3
-    assert [second.value] == [3]
-    with pytest.raises(AttributeError):
-        _ = first.other

@@ -25,7 +25,7 @@ TEXT = b"some text that deltas are made against, " * 5
 N = len(TEXT)
 
 if TYPE_CHECKING:
-    from packparse.portion import Worker
+    from packparse.workers import Worker
 
 eagerly = pytest.mark.usefixtures("eager")
 

@@ -10,11 +10,12 @@ import pytest
 from packparse import pathcodes
 from packparse.codes import IGNORE, WARNING
 from packparse.limits import Limits
-from packparse.objects.tree import ATTRIBUTES, LINK, MODULES
+from packparse.objects.shape import ATTRIBUTES, LINK, MODULES
 from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
-from packparse.special import SpecialIds, content_oddities
+from packparse.special import content_oddities
+from packparse.specialids import SpecialIds
 from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.candidates import (

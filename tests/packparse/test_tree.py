@@ -15,7 +15,8 @@ from packparse import checks, codes, paths
 from packparse.errors import PackError
 from packparse.limits import Limits
 from packparse.objects import tree
-from packparse.objects.tree import ATTRIBUTES, GITLINK, LINK, MODULES, TreeLinks, TreeReader
+from packparse.objects.shape import ATTRIBUTES, GITLINK, LINK, MODULES
+from packparse.objects.tree import TreeLinks, TreeReader
 from packparse.oddity import Oddity
 from tests.support.packs import tree_bytes
 
