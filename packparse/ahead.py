@@ -10,6 +10,7 @@ on nothing but the place. If not, or if the worker met anything unusual, it scan
 from __future__ import annotations
 
 from array import array
+from itertools import pairwise
 
 from packparse import late
 from packparse.errors import PackError
@@ -185,7 +186,7 @@ class Ahead:
         begins = shares(read_at, stream.offset, end, workers.jobs)
         self._waiting = [
             (begin, workers.start(self._task(begin, after)))
-            for begin, after in zip(begins, [*begins[1:], end], strict=True)
+            for begin, after in pairwise([*begins, end])
         ]
         # Where the first entry of the first part is, once it has told.
         self._place: int | None = None

@@ -261,6 +261,14 @@ def test_the_report_does_not_depend_on_the_cut(chunk: int) -> None:
 
 
 @eagerly
+def test_a_pack_that_is_no_larger_than_one_part_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = history().build()
+    for smallest in range(len(pack) // 3, len(pack), 97):
+        monkeypatch.setattr(ahead, "REPAYS", smallest)
+        assert verified(pack, jobs=2).report.klass == verified(pack, jobs=1).report.klass
+
+
+@eagerly
 def test_parts_are_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests above would pass as well if every worker gave up."""
     taken: list[bool] = []
