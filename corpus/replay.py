@@ -19,9 +19,9 @@ from packparse import cli
 __all__ = ["judge", "main", "verify"]
 
 
-def verify(row: dict[str, Any], rules: str | None = None) -> dict[str, Any]:
+def verify(row: dict[str, Any], rules: str | None = None, *, jobs: int = 1) -> dict[str, Any]:
     """The report of packcheck on the file of a case; ``error`` where there is none."""
-    words = ["verify", "--format", "json", "--rules", rules or row["rules"]]
+    words = ["verify", "--format", "json", "--rules", rules or row["rules"], "--jobs", str(jobs)]
     words += [_placed(word) for word in row["arguments"]]
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

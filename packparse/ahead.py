@@ -39,8 +39,6 @@ REPAYS = 1 << 20
 _SAMPLES = 128
 _SAMPLE = 8 << 10
 _ENTRY = 1_000
-# The main process hashes all bytes, and takes over what the others found: a bit less for it.
-_LESS = 0.06
 
 # How deflate streams of a pack begin: RFC 1950, a window of 32 KiB and no dictionary.
 _BEGINNINGS = (b"\x78\x9c", b"\x78\x01", b"\x78\x5e", b"\x78\xda")
@@ -277,9 +275,9 @@ def shares(read_at: ReadAt, start: int, end: int, jobs: int) -> list[int]:
         sample = read_at(at, min(_SAMPLE, end - at))
         entries = sum(map(sample.count, _BEGINNINGS))
         costs.append((1 + entries * _ENTRY / max(1, len(sample))) * min(step, end - at))
-    each = sum(costs) / (jobs - _LESS)
+    each = share = sum(costs) / jobs
     begins: list[int] = []
-    share, done = each * (1 - _LESS), 0.0
+    done = 0.0
     for number, cost in enumerate(costs):
         while done + cost >= share and len(begins) < jobs - 1:
             begins.append(start + int((number + (share - done) / cost) * step))

@@ -27,12 +27,14 @@ class Chains:
 
     The deltas of one base form a list through ``following``: from :meth:`first_kid` on, each entry
     leads to the next, up to NO_ENTRY; the one with most deltas below it is the last. Eight bytes
-    an entry (twelve while it is made), and nine for each reference delta beside its base's id.
+    an entry (twelve until :meth:`weigh`), and nine for each reference delta beside its base's id.
     """
 
     def __init__(self, table: EntryTable) -> None:
         self.following = array("I", [NO_ENTRY]) * len(table)
         self._first = array("I", [NO_ENTRY]) * len(table)
+        # How many deltas rest on an entry, however deep, and itself; until all is shared out.
+        self._weights = array("I")
         self._table = table
         self._references = array("I")  # the entry of each id in table.waiting
         self._link()
@@ -42,8 +44,7 @@ class Chains:
     def _link(self) -> None:
         first, following, bases = self._first, self.following, self._table.bases
         kinds = self._table.kinds
-        # How many deltas rest on an entry, however deep, and itself.
-        weights = array("I", [1]) * len(first)
+        weights = self._weights = array("I", [1]) * len(first)
         # From the back, so that an entry's weight is known when it joins the list of its base. The
         # heaviest delta of a base is the first of its list until first_kid() makes it the last.
         number = kinds.rfind(OFS_DELTA)
@@ -63,6 +64,11 @@ class Chains:
         while number >= 0:
             self._references.append(number)
             number = kinds.find(REF_DELTA, number + 1)
+
+    def weigh(self, roots: array[int]) -> array[int]:
+        """How many deltas rest on each of ``roots`` by offset, however deep. To be asked once."""
+        weights, self._weights = self._weights, array("I")
+        return array("I", [weights[root] - 1 for root in roots])
 
     def possible_bases(self) -> Iterator[int]:
         """The entries that deltas rest on, or may turn out to."""

@@ -135,14 +135,16 @@ class Resolver:
             for number in self.chains.possible_bases()
             if table.bases[number] == NO_ENTRY and table.is_resolved(number)
         )
+        numbers = array("I", roots)
+        weights = self.chains.weigh(numbers)
         if workers is None:
-            self.families(roots)
+            self.families(numbers)
         else:
             from packparse.share import SharedFamilies
 
-            SharedFamilies(self, table, self.examiner.links, self._limits, workers).rebuild(
-                array("I", roots)
-            )
+            links = self.examiner.links
+            shared = SharedFamilies(self, table, links, self._limits, workers)
+            shared.rebuild(numbers, weights)
         if table.unresolved:
             self._serve_from_outside()
         if table.unresolved and not self.broken:

@@ -37,6 +37,8 @@ __all__ = ["STANDARD_INPUT", "open_base_packs", "read_known", "read_policy", "ve
 STANDARD_INPUT = "-"
 
 _CHUNK = 1 << 20
+# The first bytes of a file, after which another process may begin with the rest.
+_FIRST = 64 << 10
 _LONGEST_POLICY = 1 << 20
 # A smaller file is verified before another process could begin.
 _SHARED = 256 << 10
@@ -195,8 +197,10 @@ def _verify(verifier: Verifier, descriptor: int, progress: Progress | None, jobs
 
 def _feed(verifier: Verifier, descriptor: int, read_at: ReadAt) -> Report:
     """Feed a verifier from an open file to its end."""
-    while not verifier.refused and (chunk := os.read(descriptor, _CHUNK)):
+    length = _FIRST
+    while not verifier.refused and (chunk := os.read(descriptor, length)):
         verifier.feed(chunk)
+        length = _CHUNK
     return verifier.finish(read_at)
 
 

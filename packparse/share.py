@@ -12,12 +12,12 @@ from bisect import bisect_left
 from itertools import accumulate, compress
 from operator import ne
 
-from packparse.entry import OFS_DELTA, REF_DELTA, TREE
+from packparse.entry import REF_DELTA, TREE
 from packparse.errors import PackError
 from packparse.examine import Unusual
 from packparse.graph import LinkTable
 from packparse.portion import examined, examined_head, fits, take_examined
-from packparse.table import NO_ENTRY, split_ids
+from packparse.table import split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,19 +30,18 @@ __all__ = ["SharedFamilies", "runs"]
 
 # So many deltas for each process, or starting one costs more than it saves.
 _REPAYS = 1_000
-# What rebuilding costs, in nanoseconds: a family, a delta, a byte of it, and a byte of its object
-# (as much as its root has), which is hashed, and taken apart in a tree.
+# What rebuilding costs, in nanoseconds: a family, a delta, and a byte of its object (as much as its
+# root has), which is hashed, and taken apart in a tree.
 _FAMILY = 40_000
-_DELTA = 10_000
-_DELTA_BYTE = 25
+_DELTA = 16_000
 _BYTE = 1
-_TREE_BYTE = 10
+_TREE_BYTE = 6
 # The main process has to take over what the others found: a bit less for it.
 _LESS = 0.04
 
 
 class SharedFamilies:
-    """Rebuilds the families of ``roots``, entries in rising order, with the help of ``workers``."""
+    """Rebuilds families of deltas with the help of ``workers``."""
 
     def __init__(
         self,
@@ -58,10 +57,10 @@ class SharedFamilies:
         self._limits = limits
         self._workers = workers
 
-    def rebuild(self, roots: array[int]) -> None:
-        """Rebuild all. Raises PackError as Resolver.run."""
+    def rebuild(self, roots: array[int], weights: array[int]) -> None:
+        """Rebuild all, of so many deltas each. Raises PackError as Resolver.run."""
         jobs = min(self._workers.jobs, self._table.unresolved // _REPAYS)
-        first, *others = runs(self._table, roots, jobs)
+        first, *others = runs(self._table, roots, weights, jobs)
         started = [(run, self._workers.start(self._task(run))) for run in others]
         self._resolver.families(first)
         for run, worker in started:
@@ -126,33 +125,20 @@ class SharedFamilies:
         return True
 
 
-def runs(table: EntryTable, roots: array[int], jobs: int) -> list[array[int]]:
-    """``roots`` cut into at most ``jobs`` runs, of about as much work each.
+def runs(table: EntryTable, roots: array[int], weights: array[int], jobs: int) -> list[array[int]]:
+    """``roots`` cut into ``jobs`` runs of about as much work each; some may be empty.
 
-    What rests on a root by reference shows only later: in a pack of these, each root counts alike.
+    ``weights`` says how many deltas rest on each of them by offset. What rests on a root by
+    reference shows only later: in a pack of these, each root counts alike.
     """
     if jobs < 2:
         return [roots]
-    ends = list(accumulate(_costs(table, roots)))
+    kinds, sizes = table.kinds, table.sizes
+    costs = (
+        _FAMILY + weight * (_DELTA + sizes[root] * (_TREE_BYTE if kinds[root] == TREE else _BYTE))
+        for root, weight in zip(roots, weights, strict=True)
+    )
+    ends = list(accumulate(costs))
     each = (ends[-1] if ends else 0) / (jobs - _LESS)
     cuts = [bisect_left(ends, each * (number - _LESS)) for number in range(1, jobs)]
     return [roots[a:b] for a, b in zip([0, *cuts], [*cuts, len(roots)], strict=True)]
-
-
-def _costs(table: EntryTable, roots: array[int]) -> array[int]:
-    """About how many nanoseconds each family takes."""
-    kinds, sizes, bases = table.kinds, table.sizes, table.bases
-    costs = array("Q", [_FAMILY]) * len(roots)
-    each = array("Q", (sizes[n] * (_TREE_BYTE if kinds[n] == TREE else _BYTE) for n in roots))
-    family = array("I", [NO_ENTRY]) * len(kinds)
-    for place, root in enumerate(roots):
-        family[root] = place
-    number = kinds.find(OFS_DELTA)
-    while number >= 0:
-        # A base comes before its deltas.
-        place = NO_ENTRY if bases[number] == NO_ENTRY else family[bases[number]]
-        if place != NO_ENTRY:
-            family[number] = place
-            costs[place] += _DELTA + _DELTA_BYTE * sizes[number] + each[place]
-        number = kinds.find(OFS_DELTA, number + 1)
-    return costs

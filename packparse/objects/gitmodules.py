@@ -53,10 +53,11 @@ _LONGEST_REMEMBERED = 256
 _NO_PART = frozenset((b"", b"."))
 # Sections that are remembered whole, as git writes them: each line says the same wherever it is.
 _LONGEST_SECTION = 512
-_SECTION = late.pattern(rb"\[[^\n]*+\n(?:[^\[\n][^\n]*+\n)*+")
+_SECTION = late.pattern(rb"\[[^\n]*+(?:\n|\Z)(?:[^\[\n][^\n]*+(?:\n|\Z)|\n)*+")
 _CALM = late.pattern(
     rb'\[submodule "[^"\\\x00-\x1f\xff]++"\]\n'
-    rb'(?:\t[A-Za-z]++ = [^"\\;#\x00-\x1f\xff]++(?<! )\n)++'
+    rb'(?:[ \t]*+[A-Za-z]++ = [^"\\;#\x00-\x1f\xff]++(?<! )(?:\n|\Z))++'
+    rb"(?:[ \t]++(?:\n|\Z)|\n)*+"
 )
 
 _SEPARATOR = late.pattern(rb"[/\\]")

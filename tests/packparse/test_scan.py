@@ -72,6 +72,7 @@ def test_a_symbolic_link_to_a_regular_file_is_followed(honest: Path, tmp_path: P
 def test_a_file_longer_than_one_read_is_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Reads
 ) -> None:
+    monkeypatch.setattr(scan, "_FIRST", 100)
     monkeypatch.setattr(scan, "_CHUNK", 100)
     path = tmp_path / "x.bundle"
     path.write_bytes(honest_bundle())
@@ -334,6 +335,7 @@ class Told(Progress):
 def test_progress_is_told_of_the_bytes_that_are_read(
     honest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(scan, "_FIRST", 100)
     monkeypatch.setattr(scan, "_CHUNK", 100)
     told = Told()
     assert verify_path(str(honest), Options(), told).accepted

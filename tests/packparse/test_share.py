@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from packparse import share
+from packparse.chains import Chains
 from packparse.codes import RULES
 from packparse.entry import BLOB, OFS_DELTA, TREE, Entry
 from packparse.objectformat import SHA1
@@ -61,7 +62,8 @@ def roots_of(table: EntryTable) -> array[int]:
 @pytest.mark.parametrize("number", [1, 2, 3, 8])
 def test_all_roots_are_given_once_and_in_their_order(number: int) -> None:
     table = table_of([3, 0, 50, 1, 1, 7, 20, 0, 4])
-    given = runs(table, roots_of(table), number)
+    roots = roots_of(table)
+    given = runs(table, roots, Chains(table).weigh(roots), number)
     assert len(given) == number
     assert [root for run in given for root in run] == list(roots_of(table))
 
@@ -70,9 +72,11 @@ def test_each_process_gets_about_as_much() -> None:
     rng = random.Random(5)
     families = [rng.choice((1, 2, 5, 40)) for _ in range(400)]
     table = table_of(families)
-    roots = list(roots_of(table))
+    roots = roots_of(table)
+    weights = Chains(table).weigh(roots)
+    assert list(weights) == families
     deltas = dict(zip(roots, families, strict=True))
-    shares = [sum(deltas[root] for root in run) for run in runs(table, array("I", roots), 4)]
+    shares = [sum(deltas[root] for root in run) for run in runs(table, roots, weights, 4)]
     assert max(shares) < 1.3 * min(shares)
 
 
@@ -81,12 +85,12 @@ def test_large_trees_count_for_more_than_small_blobs() -> None:
     for root in list(roots_of(table))[20:]:
         table.kinds[root] = TREE
         table.sizes[root] = 50_000
-    small, large = runs(table, roots_of(table), 2)
+    small, large = runs(table, roots_of(table), array("I", [10]) * 40, 2)
     assert len(small) > 1.5 * len(large)
 
 
 def test_no_roots_are_shared_by_nobody() -> None:
-    assert [list(run) for run in runs(EntryTable(SHA1), array("I"), 3)] == [[], [], []]
+    assert [list(run) for run in runs(EntryTable(SHA1), array("I"), array("I"), 3)] == [[], [], []]
 
 
 # --- the whole of it ----------------------------------------------------------------------------
