@@ -10,6 +10,7 @@ on nothing but the place. If not, or if the worker met anything unusual, it scan
 from __future__ import annotations
 
 from array import array
+from functools import partial
 from itertools import pairwise
 
 from packparse import late
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from packparse.limits import Limits
     from packparse.objectformat import ObjectFormat
     from packparse.reader import ReadAt
-    from packparse.workers import Send, Task, Worker, Workers
+    from packparse.workers import Send, Worker, Workers
 
 __all__ = ["REPAYS", "Ahead", "Part", "PartStream", "shares"]
 
@@ -47,6 +48,8 @@ _STREAM = late.pattern(rb"\x78[\x01\x5e\x9c\xda]")
 _SEARCHED = 32 << 20
 _INFLATED = 64 << 20
 _PIECE = 64 << 10
+# Most entries are no longer than this, and most places where a stream seems to begin are none.
+_FIRST = 4 << 10
 # So many entries have to follow a place before it counts as one where entries begin.
 _FOLLOWING = 16
 
@@ -61,13 +64,6 @@ class PartStream(PackStream):
 
     def _hash_to(self, pos: int) -> None:
         """The main process hashes all of the pack."""
-
-    def until(self, data: bytes, end: int) -> Iterator[Entry]:
-        """The entries that end in ``data``, up to the first that ends at ``end`` or behind it."""
-        for entry in self.feed(data):
-            yield entry
-            if entry.end >= end:
-                return
 
 
 class _PartTable(EntryTable):
@@ -107,8 +103,6 @@ class Part:
         last = min(end, begin + _SEARCHED)
         while begin < last:
             window = self._read_at(begin, min(_CHUNK, last - begin))
-            if len(window) < 2:
-                return None
             for found in _STREAM.finditer(window):
                 place, made = self._end_of_stream(begin + found.start(), end, room)
                 room -= made + _PIECE
@@ -117,19 +111,18 @@ class Part:
                 if place is not None and self._follows(place, end):
                     return place
             # The two bytes may lie on both sides of a cut.
-            begin += len(window) - 1
+            begin += max(1, len(window) - 1)
         return None
 
     def _end_of_stream(self, at: int, end: int, room: int) -> tuple[int | None, int]:
         """Where a stream at ``at`` ends, if there is one; and how much was inflated."""
         machine = decompressobj()
         made = 0
-        size = _PIECE >> 4
-        while at < end and made < room:
-            piece = self._read_at(at, min(size, end - at))
-            size = _PIECE
+        size = _FIRST
+        while made < room and (piece := self._read_at(at, min(size, end - at))):
             at += len(piece)
-            while piece:
+            size = _PIECE
+            while piece and made < room:
                 try:
                     made += len(machine.decompress(piece, _PIECE))
                 except ZlibError:
@@ -137,8 +130,6 @@ class Part:
                 if machine.eof:
                     return at - len(machine.unused_data), made
                 piece = machine.unconsumed_tail
-                if made >= room:
-                    return None, made
         return None, made
 
     def _follows(self, place: int, end: int) -> bool:
@@ -146,24 +137,25 @@ class Part:
         stream = PartStream(self._limits, self._format, place)
         try:
             for at in range(place, min(end, place + _CHUNK), _PIECE):
-                for entry in stream.until(self._read_at(at, min(_PIECE, end - at)), end):
-                    if entry.end >= end or stream.found == _FOLLOWING:
-                        return entry.end <= end
+                for entry in stream.feed(self._read_at(at, min(_PIECE, end - at))):
+                    if stream.found == _FOLLOWING or entry.end == end:
+                        return True
         except PackError:
             return False
         return True
 
     def entries(self, stream: PartStream, begin: int, end: int) -> Iterator[Entry]:
-        """The entries from ``begin`` to the first that ends at ``end`` or behind it."""
-        while True:
-            data = self._read_at(begin, _CHUNK)
-            if not data:
-                raise Unusual
+        """The entries from ``begin`` to the first that ends at ``end`` or behind it.
+
+        Raises PackError, and Unusual where the file ends before.
+        """
+        while data := self._read_at(begin, _CHUNK):
             begin += len(data)
-            for entry in stream.until(data, end):
+            for entry in stream.feed(data):
                 yield entry
                 if entry.end >= end:
                     return
+        raise Unusual
 
 
 class Ahead:
@@ -183,19 +175,16 @@ class Ahead:
         self._part = Part(read_at, stream.limits, stream.object_format)
         begins = shares(read_at, stream.offset, end, workers.jobs)
         self._waiting = [
-            (begin, workers.start(self._task(begin, after)))
+            (begin, workers.start(partial(self._scan, begin, after)))
             for begin, after in pairwise([*begins, end])
         ]
         # Where the first entry of the first part is, once it has told.
         self._place: int | None = None
         self.next = begins[0] if begins else None
 
-    def _task(self, begin: int, end: int) -> Task:
-        return lambda send: self._scan(send, begin, end)
-
     # In a worker
 
-    def _scan(self, send: Send, begin: int, end: int) -> None:
+    def _scan(self, begin: int, end: int, send: Send) -> None:
         """Scan a part, and send what is in it; None at the first thing that is unusual."""
         place = self._part.find_entry(begin, end)
         send(place, [])
@@ -209,10 +198,12 @@ class Ahead:
             usual = not (gatherer.lost or stream.findings.counts() or table.end > self._end)
         except (PackError, Unusual):
             usual = False
-        # Where it is not, the main process comes to it, and says what it is.
-        send(stream.inflated if usual else None, [table.earlier, table.earlier_bases])
-        if usual:
-            gatherer.send(send)
+        if not usual:
+            # The main process comes to it, and says what it is.
+            send(None, [])
+            return
+        send(stream.inflated, [table.earlier, table.earlier_bases])
+        gatherer.send(send)
 
     # In the main process
 
@@ -228,9 +219,12 @@ class Ahead:
             if self._place is not None and self._place > offset:
                 return self._place
         end = offset
-        if self._place == offset and self._stream.at_entry:
+        if self._place is None:
+            worker.end()
+        elif self._place < offset or not self._stream.at_entry:
+            worker.stop()
+        else:
             end = self._take_over(worker) or offset
-        worker.stop()
         self._place = None
         del self._waiting[0]
         return max(end, self._waiting[0][0]) if self._waiting else None
@@ -239,7 +233,8 @@ class Ahead:
         """Take over a part, if all is usual and no limit is passed; return where it ends."""
         stream, gatherer = self._stream, self._gatherer
         inflated = worker.head()
-        if inflated is None or stream.inflated + inflated > stream.limits.inflated_bytes:
+        if inflated is None:
+            worker.end()
             return None
         earlier, offsets = array("I"), array("Q")
         worker.column(earlier)
@@ -250,11 +245,14 @@ class Ahead:
         if (
             len(bases) < len(offsets)
             or stream.found + count > stream.claimed
+            or stream.inflated + inflated > stream.limits.inflated_bytes
             or not gatherer.fits(head)
         ):
+            worker.stop()
             return None
         first = len(gatherer.table)
         gatherer.take_over(worker, head)
+        worker.end()
         for number, base in zip(earlier, bases, strict=True):
             gatherer.table.bases[first + number] = base
         stream.skip(end, count, inflated)

@@ -55,7 +55,7 @@ class Forks(Workers):
         _trace: TracebackType | None,
     ) -> None:
         for fork in self._running:
-            fork.stop()
+            fork.reap()
 
     def start(self, task: Task) -> _Fork:
         """Run ``task`` in a copy of this process. Raises PackError: workerFailed."""
@@ -67,7 +67,7 @@ class Forks(Workers):
             os.close(writing)
             message = f"no process could be started: {error.strerror}; --jobs 1 needs none"
             raise PackError(codes.WORKER_FAILED, message) from None
-        if pid == 0:
+        if pid == 0:  # pragma: no cover - in the copy, of which coverage knows nothing
             os.close(reading)
             _run(task, writing)
         os.close(writing)
@@ -80,8 +80,9 @@ class _Fork(Worker):
     """One process, and the pipe that it writes to."""
 
     def __init__(self, pid: int, reading: int) -> None:
-        self._pid: int | None = pid
+        self._pid = pid
         self._reading = reading
+        self._ending = False
         self._lengths: list[int] = []
 
     def head(self) -> Any:  # noqa: ANN401 - what the task has sent
@@ -104,17 +105,28 @@ class _Fork(Worker):
             else:
                 target += piece
 
+    def end(self) -> None:
+        """Say that all was received that the task sends: the process ends by itself."""
+        self._ending = True
+
     def stop(self) -> None:
-        """End the process, and take note of its end."""
-        if self._pid is None:
-            return
-        pid, self._pid = self._pid, None
+        """End the process, whatever it is doing; nothing more is wanted of it."""
+        if not self._ending:
+            self._ending = True
+            try:
+                os.kill(self._pid, signal.SIGKILL)
+            except ProcessLookupError:
+                # Whoever called this process has the system take note of the ends of all.
+                return
+
+    def reap(self) -> None:
+        """Take note of its end, which it takes a while to come to."""
+        self.stop()
         os.close(self._reading)
         try:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        except (ProcessLookupError, ChildProcessError):
-            # Whoever called this process has the system take note of the ends of all.
+            os.waitpid(self._pid, 0)
+        except ChildProcessError:
+            # As above.
             return
 
     def _read(self, length: int) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from functools import partial
 from itertools import accumulate, compress
 from operator import ne
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from packparse.limits import Limits
     from packparse.resolve import Resolver
     from packparse.table import EntryTable
-    from packparse.workers import Column, Send, Task, Worker, Workers
+    from packparse.workers import Column, Send, Worker, Workers
 
 __all__ = ["SharedFamilies", "runs"]
 
@@ -61,18 +62,13 @@ class SharedFamilies:
         """Rebuild all, of so many deltas each. Raises PackError as Resolver.run."""
         jobs = min(self._workers.jobs, self._table.unresolved // _REPAYS)
         first, *others = runs(self._table, roots, weights, jobs)
-        started = [(run, self._workers.start(self._task(run))) for run in others]
+        started = [(run, self._workers.start(partial(self._send, run))) for run in others]
         self._resolver.families(first)
         for run, worker in started:
-            good = self._take_over(worker)
-            worker.stop()
-            if not good:
+            if not self._take_over(worker):
                 self._resolver.families(run)
 
-    def _task(self, run: array[int]) -> Task:
-        return lambda send: self._send(send, run)
-
-    def _send(self, send: Send, run: array[int]) -> None:
+    def _send(self, run: array[int], send: Send) -> None:
         """In a worker: rebuild families, and send what came of it; None where it is unusual."""
         table, resolver = self._table, self._resolver
         before = bytes(table.kinds)
@@ -102,10 +98,12 @@ class SharedFamilies:
         table, resolver = self._table, self._resolver
         head = worker.head()
         if head is None:
+            worker.end()
             return False
         totals, found = head
         examiner, links = resolver.examiner, self._links
         if not (resolver.fits(totals) and fits(found, examiner, links, self._limits)):
+            worker.stop()
             return False
         done, sizes, bases = array("I"), array("I"), array("I")
         kinds, ids = bytearray(), bytearray()
@@ -113,6 +111,7 @@ class SharedFamilies:
             worker.column(column)
         if any(map(table.is_resolved, done)):
             # An object that comes twice, and a delta that names it by id.
+            worker.stop()
             return False
         for number, size, base, kind, oid in zip(
             done, sizes, bases, kinds, split_ids(ids, table.width), strict=True
@@ -122,6 +121,7 @@ class SharedFamilies:
             table.resolve(number, kind, oid, base, size)
         resolver.add(totals)
         take_examined(worker, found, examiner, links, 0)
+        worker.end()
         return True
 
 

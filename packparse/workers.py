@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
@@ -16,27 +18,31 @@ if TYPE_CHECKING:
 __all__ = ["Worker", "Workers"]
 
 
-class Worker:
+class Worker(ABC):
     """A process that runs a task, which may send several times."""
 
+    @abstractmethod
     def head(self) -> Any:  # noqa: ANN401 - what the task sent
         """The next head that was sent. Raises PackError: workerFailed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def column(self, target: bytearray | array[int]) -> None:
         """Put the next column behind ``target``. Raises PackError: workerFailed."""
-        raise NotImplementedError
 
+    @abstractmethod
+    def end(self) -> None:
+        """Say that all was received that the task sends: the process ends by itself."""
+
+    @abstractmethod
     def stop(self) -> None:
         """End the process, whatever it is doing; nothing more is wanted of it."""
-        raise NotImplementedError
 
 
-class Workers:
+class Workers(ABC):
     """Starts processes; ``jobs`` is how many may work at one time, this one included."""
 
     jobs: int
 
+    @abstractmethod
     def start(self, task: Task) -> Worker:
         """Run ``task`` in a process of its own. Raises PackError: workerFailed."""
-        raise NotImplementedError

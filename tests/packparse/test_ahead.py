@@ -13,13 +13,13 @@ import pytest
 from packparse import ahead
 from packparse.ahead import Part, PartStream, shares
 from packparse.codes import RULES
-from packparse.findings import Findings
+from packparse.examine import Unusual
 from packparse.forks import Forks
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS, SHA1
 from packparse.options import Options
 from tests.support import jobs, packs
-from tests.support.jobs import told, verified
+from tests.support.jobs import copied, told, verified
 from tests.support.packs import PackBuilder, copy, delta, insert
 
 TEXT = b"a line that comes again and again\n" * 12
@@ -209,9 +209,10 @@ CASES = {f"{name}, {fmt}": (fmt, pack) for fmt in FORMATS for name, pack in case
 def test_the_report_is_that_of_one_process(name: str, rules: str, number: int) -> None:
     fmt, pack = CASES[name]
     options = Options(rules=rules, object_format=FORMATS[fmt])
-    alone, shared = verified(pack, options, jobs=1), verified(pack, options, jobs=number)
-    assert told(shared.report) == told(alone.report)
-    assert shared.table.sorted_ids() == alone.table.sorted_ids()
+    alone = verified(pack, options, jobs=1)
+    for shared in (verified(pack, options, jobs=number), copied(pack, options, jobs=number)):
+        assert told(shared.report) == told(alone.report)
+        assert shared.table.sorted_ids() == alone.table.sorted_ids()
 
 
 LIMITS = {
@@ -230,6 +231,7 @@ def test_a_limit_is_passed_at_the_same_place(name: str, number: int) -> None:
     alone = verified(pack, options, jobs=1).report
     assert not alone.accepted
     assert told(verified(pack, options, jobs=number).report) == told(alone)
+    assert told(copied(pack, options, jobs=number).report) == told(alone)
 
 
 @eagerly
@@ -288,14 +290,45 @@ def test_parts_are_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what a worker does -------------------------------------------------------------------------
 
 
-def test_a_part_tells_of_nothing_and_needs_no_checksum() -> None:
+def test_a_part_is_read_from_an_entry_to_an_entry() -> None:
     built = history()
     pack = built.build()
     third, last = built.handles[3], built.handles[-1]
     stream = PartStream(Limits(), SHA1, third.offset)
-    entries = list(stream.until(pack[third.offset :], last.offset))
+    # Up to a byte in the one before the last.
+    entries = list(part_of(pack).entries(stream, third.offset, last.offset - 1))
     assert [entry.offset for entry in entries] == [h.offset for h in built.handles[3:-1]]
-    assert stream.findings.counts() == Findings().counts() == {}
+    assert not stream.findings.counts()
+
+
+def test_a_part_of_a_file_that_became_shorter_is_unusual() -> None:
+    built = history()
+    pack = built.build()[: built.handles[-1].offset + 3]
+    stream = PartStream(Limits(), SHA1, built.handles[3].offset)
+    with pytest.raises(Unusual):
+        list(part_of(pack).entries(stream, built.handles[3].offset, len(pack) + 100))
+
+
+@pytest.mark.parametrize(
+    ("size", "level"),
+    [
+        pytest.param(300_000, 0, id="a long stream"),
+        pytest.param(3 << 20, 0, id="a stream longer than what is looked at behind a place"),
+        pytest.param(30 << 20, 9, id="a stream that inflates to much"),
+    ],
+)
+def test_long_entries_are_found_and_passed(size: int, level: int) -> None:
+    pack = PackBuilder()
+    pack.add("blob", b"first")
+    for number in range(3):
+        pack.add("blob", b"%d" % number + bytes(size), level=level)
+    built = pack.build()
+    places = [handle.offset for handle in pack.handles]
+    part = part_of(built)
+    for before, after in pairwise(places[1:]):
+        # From within its head, so that its stream is the first.
+        assert part.find_entry(before, len(built) - 20) == after
+    assert part.find_entry(places[-1] + 30, len(built) - 20) is None
 
 
 def test_one_process_is_never_copied(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import marshal
 import os
 import signal
 from array import array
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from packparse import codes
+from packparse import codes, forks
 from packparse.errors import PackError
 from packparse.forks import Forks
 from tests.support import jobs
@@ -143,6 +144,7 @@ def test_none_is_left_at_the_end() -> None:
         started = [workers.start(task) for _ in range(3)]
         started[1].stop()
         started[1].stop()
+        workers.start(_return).end()
     assert open_files() == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
@@ -176,3 +178,29 @@ def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
         workers.start(_return)
     assert raised.value.code is codes.WORKER_FAILED
     assert open_files() == before
+
+
+@pytest.mark.parametrize(
+    ("task", "status", "failure"),
+    [
+        pytest.param(_return, 0, None, id="it ends"),
+        pytest.param(lambda send: send((), [b"a", b"b"]), 0, None, id="it sends"),
+        pytest.param(_err, 1, "ValueError: a mistake", id="a mistake"),
+        pytest.param(_fill, 1, "it ran out of memory", id="no memory"),
+    ],
+)
+def test_a_copy_ends_with_a_status_and_says_why(
+    task: Callable[[Send], None], status: int, failure: str | None
+) -> None:
+    """What a copy does, seen from within."""
+    ended: list[int] = []
+    reading, writing = os.pipe()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "_exit", ended.append)
+        run: Callable[..., object] = forks._run  # noqa: SLF001 - it never returns elsewhere
+        run(task, writing)
+    os.close(writing)
+    said = os.read(reading, 1_000)
+    os.close(reading)
+    assert ended == [status]
+    assert (marshal.loads(said[8:])[0] if said else None) == failure  # noqa: S302

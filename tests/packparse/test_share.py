@@ -18,7 +18,7 @@ from packparse.options import Options
 from packparse.share import runs
 from packparse.table import EntryTable
 from tests.support import jobs, packs
-from tests.support.jobs import told, verified
+from tests.support.jobs import copied, told, verified
 from tests.support.packs import PackBuilder, copy, delta, insert
 
 together = pytest.mark.parametrize("number", [2, 4], ids="{} jobs".format)
@@ -161,9 +161,10 @@ CASES = dict(cases())
 def test_the_report_is_that_of_one_process(name: str, rules: str, budget: int, number: int) -> None:
     options = Options(rules=rules, cache_budget=budget)
     alone = verified(CASES[name], Options(rules=rules), jobs=1)
-    shared = verified(CASES[name], options, jobs=number)
-    assert told(shared.report) == told(alone.report)
-    assert shared.table.sorted_ids() == alone.table.sorted_ids()
+    for way in (verified, copied):
+        shared = way(CASES[name], options, jobs=number)
+        assert told(shared.report) == told(alone.report)
+        assert shared.table.sorted_ids() == alone.table.sorted_ids()
 
 
 @eagerly
@@ -205,7 +206,9 @@ def test_runs_are_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_many_oddities_are_left_to_the_main_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("packparse.examine._MOST_NOTED", 1)
     pack = CASES["trees with odd names"]
-    assert told(verified(pack, jobs=3).report) == told(verified(pack, jobs=1).report)
+    alone = told(verified(pack, jobs=1).report)
+    assert told(verified(pack, jobs=3).report) == alone
+    assert told(copied(pack, jobs=3).report) == alone
 
 
 @eagerly
