@@ -104,6 +104,29 @@ def test_a_pack_in_a_blob_leads_to_a_wrong_place_and_no_wrong_report() -> None:
         assert told(verified(pack, jobs=number).report) == alone
 
 
+def test_what_looks_like_a_stream_or_an_entry_is_passed() -> None:
+    noise = random.Random(5).randbytes(500).replace(b"\x78", b"\x79")
+    bait = b"\x78\x9c" + noise + zlib.compress(b"alone") + noise + b"\x78\x01"
+    built = history()
+    pack = PackBuilder()
+    pack.add("blob", bait, level=0)
+    last = pack.add("blob", b"behind")
+    pack.raw(built.build()[12:-20])
+    data = pack.build()
+    # The stream of the first one began before.
+    assert part_of(data).find_entry(20, len(data) - 20) == last.end
+
+
+@eagerly
+def test_a_pack_in_which_no_entry_is_found_is_scanned_by_one_process() -> None:
+    noise = random.Random(6).randbytes(4_000).replace(b"\x78", b"\x79")
+    pack = PackBuilder()
+    pack.add("blob", noise, level=0)
+    shared = copied(pack.build(), jobs=3)
+    assert told(shared.report) == told(verified(pack.build(), jobs=1).report)
+    assert shared.table.sorted_ids() == [pack.handles[0].oid]
+
+
 def test_nothing_is_found_in_what_holds_no_stream() -> None:
     noise = random.Random(1).randbytes(50_000).replace(b"\x78", b"\x79")
     assert part_of(noise).find_entry(0, len(noise)) is None
