@@ -37,6 +37,7 @@ __all__ = ["STANDARD_INPUT", "open_base_packs", "read_known", "read_policy", "ve
 STANDARD_INPUT = "-"
 
 _CHUNK = 1 << 20
+_WITH_WORKERS = [resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN]
 # The first bytes of a file, after which another process may begin with the rest.
 _FIRST = 64 << 10
 _LONGEST_POLICY = 1 << 20
@@ -71,7 +72,8 @@ def verify_path(
             progress.clear()
     report.seconds = round(time.perf_counter() - begun, 6)
     # Linux counts in KiB.
-    report.peak_rss_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    whose = [resource.RUSAGE_SELF] if options.jobs == 1 else _WITH_WORKERS
+    report.peak_rss_bytes = max(resource.getrusage(who).ru_maxrss for who in whose) << 10
     return report
 
 
