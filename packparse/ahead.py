@@ -13,6 +13,8 @@ from array import array
 from functools import partial
 from itertools import pairwise
 
+from zlib_ng.zlib_ng import crc32
+
 from packparse import late
 from packparse.errors import PackError
 from packparse.examine import Unusual
@@ -90,9 +92,10 @@ class _PartTable(EntryTable):
 
 
 class Part:
-    """A part of a pack: from the first entry behind ``begin`` to the first that ends at ``end``."""
+    """What a worker looks at: a pack in which it begins somewhere."""
 
     def __init__(self, read_at: ReadAt, limits: Limits, object_format: ObjectFormat) -> None:
+        self.crc = 0
         self._read_at = read_at
         self._limits = limits
         self._format = object_format
@@ -147,14 +150,18 @@ class Part:
     def entries(self, stream: PartStream, begin: int, end: int) -> Iterator[Entry]:
         """The entries from ``begin`` to the first that ends at ``end`` or behind it.
 
-        Raises PackError, and Unusual where the file ends before.
+        Sets ``crc`` to the CRC-32 of all of them. Raises PackError, and Unusual where the file ends
+        before.
         """
+        self.crc = 0
         while data := self._read_at(begin, _CHUNK):
-            begin += len(data)
             for entry in stream.feed(data):
                 yield entry
                 if entry.end >= end:
+                    self.crc = crc32(data[: entry.end - begin], self.crc)
                     return
+            self.crc = crc32(data, self.crc)
+            begin += len(data)
         raise Unusual
 
 
@@ -202,7 +209,7 @@ class Ahead:
             # The main process comes to it, and says what it is.
             send(None, [])
             return
-        send(stream.inflated, [table.earlier, table.earlier_bases])
+        send((stream.inflated, self._part.crc), [table.earlier, table.earlier_bases])
         gatherer.send(send)
 
     # In the main process
@@ -232,10 +239,11 @@ class Ahead:
     def _take_over(self, worker: Worker) -> int | None:
         """Take over a part, if all is usual and no limit is passed; return where it ends."""
         stream, gatherer = self._stream, self._gatherer
-        inflated = worker.head()
-        if inflated is None:
+        usual = worker.head()
+        if usual is None:
             worker.end()
             return None
+        inflated, crc = usual
         earlier, offsets = array("I"), array("Q")
         worker.column(earlier)
         worker.column(offsets)
@@ -255,7 +263,7 @@ class Ahead:
         worker.end()
         for number, base in zip(earlier, bases, strict=True):
             gatherer.table.bases[first + number] = base
-        stream.skip(end, count, inflated)
+        stream.skip(end, count, inflated, crc)
         return end
 
 

@@ -97,7 +97,9 @@ class PackStream:
         self._hashed = 0  # _buf up to here is in _sha
         self._body: Body  # set on entering BODY
         self._suspect: _Suspect  # set on entering SUSPECT
-        self._skip_to: int  # set on entering ELSEWHERE
+        self._skip_to: int  # set on entering ELSEWHERE, and so are the next two
+        self._skip_crc: int
+        self._skipped_crc: int
 
     @property
     def complete(self) -> bool:
@@ -139,15 +141,18 @@ class PackStream:
         """Whether all bytes so far are used, and an entry is to begin with the next one."""
         return self._state == self._entries and not self._buf
 
-    def skip(self, end: int, found: int, inflated: int) -> None:
+    def skip(self, end: int, found: int, inflated: int, crc: int) -> None:
         """Say that another process has found ``found`` entries, the last of which ends at ``end``.
 
-        ``inflated`` is what they inflate to. To be said where :attr:`at_entry` is true. Their bytes
-        are fed all the same, for the checksum.
+        ``inflated`` is what they inflate to, and ``crc`` the CRC-32 of all their bytes. To be said
+        where :attr:`at_entry` is true. The bytes are fed all the same, for the checksum; PackError
+        (inputChanged) where they are others.
         """
         self.found += found
         self.inflated += inflated
         self._skip_to = end
+        self._skip_crc = crc
+        self._skipped_crc = 0
         self._state = self._elsewhere
 
     def _run(self, data: bytes) -> Iterator[Entry]:
@@ -267,8 +272,13 @@ class PackStream:
         self._state = self._trailer
 
     def _elsewhere(self) -> Iterator[Entry]:
+        begin = self._pos
         self._pos = min(len(self._buf), self._skip_to - self._at)
+        self._skipped_crc = crc32(memoryview(self._buf)[begin : self._pos], self._skipped_crc)
         if self._at + self._pos == self._skip_to:
+            if self._skipped_crc != self._skip_crc:
+                message = "the bytes up to here are not those that another process has read"
+                raise PackError(codes.INPUT_CHANGED, message, offset=self._skip_to)
             self._state = self._entries
         return iter(())
 

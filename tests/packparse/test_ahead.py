@@ -18,6 +18,7 @@ from packparse.forks import Forks
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS, SHA1
 from packparse.options import Options
+from packparse.verify import Verifier
 from tests.support import jobs, packs
 from tests.support.jobs import copied, told, verified
 from tests.support.packs import PackBuilder, copy, delta, insert
@@ -308,6 +309,24 @@ def test_parts_are_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
     verifier = verified(history(commits=20).build(), jobs=3)
     assert verifier.report.accepted
     assert taken == [True, True]
+
+
+@pytest.mark.parametrize("at", [0, 30, 800])
+@eagerly
+def test_bytes_that_change_before_they_are_hashed_are_no_verdict(at: int) -> None:
+    built = history(commits=20)
+    pack = built.build()
+    options = Options()
+    verifier = Verifier(options, length=len(pack))
+    # The worker reads the pack as it is; what is fed is another one from some entry on.
+    place = next(h.body for h in built.handles if h.offset > len(pack) // 2) + at
+    fed = packs.reseal(packs.flip(pack, place))
+    with Forks(2) as workers:
+        verifier.share(workers, lambda offset, length: pack[offset : offset + length])
+        for begin in range(0, len(fed), jobs.CHUNK):
+            verifier.feed(fed[begin : begin + jobs.CHUNK])
+        report = verifier.finish(lambda offset, length: pack[offset : offset + length])
+    assert [f.code.name for f in report.findings.sorted()] == ["inputChanged"]
 
 
 # --- what a worker does -------------------------------------------------------------------------
