@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from packparse.entry import Entry
+    from packparse.findings import Findings
     from packparse.gather import Gathered, Gatherer
     from packparse.limits import Limits
     from packparse.objectformat import ObjectFormat
@@ -52,6 +53,8 @@ _INFLATED = 64 << 20
 _PIECE = 64 << 10
 # Most entries are no longer than this, and most places where a stream seems to begin are none.
 _FIRST = 4 << 10
+# Entries that follow a place, and say that they inflate to more than this, are enough.
+_MUCH = 4 << 20
 # So many entries have to follow a place before it counts as one where entries begin.
 _FOLLOWING = 16
 
@@ -59,8 +62,10 @@ _FOLLOWING = 16
 class PartStream(PackStream):
     """The entries of a pack from ``start`` on, where one begins. It has no end, and no checksum."""
 
-    def __init__(self, limits: Limits, object_format: ObjectFormat, start: int) -> None:
-        super().__init__(limits, object_format, start=start)
+    def __init__(
+        self, limits: Limits, object_format: ObjectFormat, findings: Findings, start: int
+    ) -> None:
+        super().__init__(limits, object_format, findings=findings, start=start)
         self.claimed = limits.objects
         self._state = self._entries
 
@@ -94,25 +99,34 @@ class _PartTable(EntryTable):
 class Part:
     """What a worker looks at: a pack in which it begins somewhere."""
 
-    def __init__(self, read_at: ReadAt, limits: Limits, object_format: ObjectFormat) -> None:
+    def __init__(
+        self, read_at: ReadAt, limits: Limits, object_format: ObjectFormat, findings: Findings
+    ) -> None:
         self.crc = 0
         self._read_at = read_at
         self._limits = limits
         self._format = object_format
+        self._findings = findings
+
+    def stream(self, start: int) -> PartStream:
+        """The entries from ``start`` on, and what is odd about them."""
+        return PartStream(self._limits, self._format, self._findings.apart(), start)
 
     def find_entry(self, begin: int, end: int) -> int | None:
         """The first place from ``begin`` on where an entry begins, for all that can be told."""
         room = _INFLATED
         last = min(end, begin + _SEARCHED)
-        while begin < last:
-            window = self._read_at(begin, min(_CHUNK, last - begin))
+        while begin < last and (window := self._read_at(begin, min(_CHUNK, last - begin))):
             for found in _STREAM.finditer(window):
                 place, made = self._end_of_stream(begin + found.start(), end, room)
                 room -= made + _PIECE
+                if place is not None and room > 0:
+                    stream = self.stream(place)
+                    if self._follows(stream, place, end):
+                        return place
+                    room -= stream.inflated
                 if room < 0:
                     return None
-                if place is not None and self._follows(place, end):
-                    return place
             # The two bytes may lie on both sides of a cut.
             begin += max(1, len(window) - 1)
         return None
@@ -135,14 +149,16 @@ class Part:
                 piece = machine.unconsumed_tail
         return None, made
 
-    def _follows(self, place: int, end: int) -> bool:
+    def _follows(self, stream: PartStream, place: int, end: int) -> bool:
         """Whether entries follow from ``place`` on: some, or up to the end, or a very long one."""
-        stream = PartStream(self._limits, self._format, place)
+        # In small pieces, since each may inflate to a thousand times as much.
         try:
-            for at in range(place, min(end, place + _CHUNK), _PIECE):
-                for entry in stream.feed(self._read_at(at, min(_PIECE, end - at))):
+            for at in range(place, min(end, place + _CHUNK), _FIRST):
+                for entry in stream.feed(self._read_at(at, min(_FIRST, end - at))):
                     if stream.found == _FOLLOWING or entry.end == end:
                         return True
+                if stream.inflated > _MUCH:
+                    return True
         except PackError:
             return False
         return True
@@ -168,19 +184,25 @@ class Part:
 class Ahead:
     """The parts of one pack that workers scan, for the main process to take over.
 
-    ``stream`` has begun with the pack, and goes to ``gatherer``; ``end`` is the offset of the
+    ``stream`` was fed up to ``start``, and goes to ``gatherer``; ``end`` is the offset of the
     pack's checksum. ``next`` is the offset up to which to scan before :meth:`reached` is called;
     None where no part is left.
     """
 
     def __init__(
-        self, workers: Workers, read_at: ReadAt, stream: PackStream, gatherer: Gatherer, end: int
+        self,
+        workers: Workers,
+        read_at: ReadAt,
+        stream: PackStream,
+        gatherer: Gatherer,
+        start: int,
+        end: int,
     ) -> None:
         self._stream = stream
         self._gatherer = gatherer
         self._end = end
-        self._part = Part(read_at, stream.limits, stream.object_format)
-        begins = shares(read_at, stream.offset, end, workers.jobs)
+        self._part = Part(read_at, stream.limits, stream.object_format, stream.findings)
+        begins = shares(read_at, start, end, workers.jobs)
         self._waiting = [
             (begin, workers.start(partial(self._scan, begin, after)))
             for begin, after in pairwise([*begins, end])
@@ -193,17 +215,20 @@ class Ahead:
 
     def _scan(self, begin: int, end: int, send: Send) -> None:
         """Scan a part, and send what is in it; None at the first thing that is unusual."""
-        place = self._part.find_entry(begin, end)
+        try:
+            place = self._part.find_entry(begin, end)
+        except OSError:
+            place = None
         send(place, [])
         if place is None:
             return
-        stream = PartStream(self._stream.limits, self._stream.object_format, place)
+        stream = self._part.stream(place)
         table = _PartTable(stream.object_format, place)
         gatherer = self._gatherer.apart(table)
         try:
             gatherer.take(self._part.entries(stream, place, end))
             usual = not (gatherer.lost or stream.findings.counts() or table.end > self._end)
-        except (PackError, Unusual):
+        except (PackError, Unusual, OSError):
             usual = False
         if not usual:
             # The main process comes to it, and says what it is.
@@ -286,7 +311,7 @@ def shares(read_at: ReadAt, start: int, end: int, jobs: int) -> list[int]:
     done = 0.0
     for number, cost in enumerate(costs):
         while done + cost >= share and len(begins) < jobs - 1:
-            begins.append(start + int((number + (share - done) / cost) * step))
+            begins.append(start + max(1, int((number + (share - done) / cost) * step)))
             share += each
         done += cost
     return begins

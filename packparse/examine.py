@@ -36,7 +36,7 @@ __all__ = ["SMALL_TREE", "Examiner", "Unusual"]
 # A smaller tree is read as quickly as it is patched.
 SMALL_TREE = 4 << 10
 # Oddities that are noted for another process; a part with more is looked at by that one.
-_MOST_NOTED = 20_000
+_MOST_NOTED = 10_000
 
 
 class Unusual(Exception):  # noqa: N818 - no error, but work for the main process
@@ -97,6 +97,10 @@ class Examiner:
         other.reader = self.reader
         other.noted = []
         return other
+
+    def can_find(self, oddities: int) -> bool:
+        """Whether what came before can be told from so many oddities more."""
+        return self._findings.can_remember(oddities)
 
     def take_over(
         self,

@@ -169,6 +169,14 @@ class Findings:
             return False
         return True
 
+    def apart(self) -> Findings:
+        """An empty collection with the same rules."""
+        return Findings(self._rules, self._severities)
+
+    def can_remember(self, more: int) -> bool:
+        """Whether so many more can be told apart from all that came before."""
+        return len(self._seen) + more <= _REMEMBERED
+
     def is_told(self, code: Code, detail: bytes) -> bool:
         """Whether adding this would neither count nor keep anything."""
         severity = self.severity(code)

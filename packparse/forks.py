@@ -15,6 +15,7 @@ from array import array
 
 from packparse import codes
 from packparse.errors import PackError
+from packparse.escape import shorten
 from packparse.workers import Worker, Workers
 
 TYPE_CHECKING = False
@@ -32,6 +33,8 @@ _LENGTH = 8
 _PIECE = 1 << 20
 # What a process ends with whose task failed.
 _FAILED = 1
+# Seconds after which a process looks whether its parent is there.
+_LOOK = 0.5
 
 
 class Forks(Workers):
@@ -55,21 +58,31 @@ class Forks(Workers):
         _trace: TracebackType | None,
     ) -> None:
         for fork in self._running:
+            fork.stop()
+        for fork in self._running:
             fork.reap()
 
     def start(self, task: Task) -> _Fork:
         """Run ``task`` in a copy of this process. Raises PackError: workerFailed."""
-        reading, writing = os.pipe()
+        parent = os.getpid()
+        pipe: tuple[int, ...] = ()
         try:
+            reading, writing = pipe = os.pipe()
             pid = os.fork()
         except OSError as error:
-            os.close(reading)
-            os.close(writing)
+            for end in pipe:
+                os.close(end)
             message = f"no process could be started: {error.strerror}; --jobs 1 needs none"
             raise PackError(codes.WORKER_FAILED, message) from None
         if pid == 0:  # pragma: no cover - in the copy, of which coverage knows nothing
-            os.close(reading)
-            _run(task, writing)
+            try:
+                # Whoever reads from another copy is this process's parent alone.
+                for end in (reading, *(fork.reading for fork in self._running)):
+                    os.close(end)
+                _leave_with(parent)
+                _run(task, writing)
+            finally:
+                os._exit(_FAILED)
         os.close(writing)
         fork = _Fork(pid, reading)
         self._running.append(fork)
@@ -81,7 +94,7 @@ class _Fork(Worker):
 
     def __init__(self, pid: int, reading: int) -> None:
         self._pid = pid
-        self._reading = reading
+        self.reading = reading
         self._ending = False
         self._lengths: list[int] = []
 
@@ -122,7 +135,7 @@ class _Fork(Worker):
     def reap(self) -> None:
         """Take note of its end, which it takes a while to come to."""
         self.stop()
-        os.close(self._reading)
+        os.close(self.reading)
         try:
             os.waitpid(self._pid, 0)
         except ChildProcessError:
@@ -134,7 +147,7 @@ class _Fork(Worker):
         pieces = []
         left = length
         while left:
-            piece = os.read(self._reading, left)
+            piece = os.read(self.reading, left)
             if not piece:
                 self._fail("it ended before its work was done")
             pieces.append(piece)
@@ -144,6 +157,17 @@ class _Fork(Worker):
     def _fail(self, reason: str) -> NoReturn:
         message = f"a process that looked at a part of the file failed: {reason}"
         raise PackError(codes.WORKER_FAILED, message)
+
+
+def _leave_with(parent: int) -> None:  # pragma: no cover - as above
+    """End this process soon after its parent has gone, which may be killed at any time."""
+
+    def look(_signal: int, _frame: object) -> None:
+        if os.getppid() != parent:
+            os._exit(_FAILED)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
 
 
 def _run(task: Task, writing: int) -> NoReturn:
@@ -162,7 +186,8 @@ def _run(task: Task, writing: int) -> NoReturn:
     except MemoryError:
         _write(writing, _packed(("it ran out of memory", None, [])))
     except Exception as error:  # noqa: BLE001 - a mistake of ours, which the main process tells
-        _write(writing, _packed((f"{type(error).__name__}: {error}", None, [])))
+        reason = shorten(f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
+        _write(writing, _packed((reason, None, [])))
     finally:
         # Nothing of what this process copied is to be flushed or closed twice.
         os._exit(status)

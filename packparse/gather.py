@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from packparse import codes
 from packparse.entry import BLOB, Entry
-from packparse.findings import Findings
 from packparse.graph import LinkTable
 from packparse.signs import POINTER
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from packparse.deltastore import DeltaStore
     from packparse.examine import Examiner
+    from packparse.findings import Findings
     from packparse.limits import Limits
     from packparse.portion import Examined
     from packparse.table import EntryTable
@@ -63,7 +63,7 @@ class Gatherer:
             self._examine.apart(table, links),
             self.deltas.apart(),
             limits=self._limits,
-            findings=Findings(),
+            findings=self._findings.apart(),
         )
 
     def send(self, send: Send) -> None:

@@ -49,8 +49,13 @@ def examined(examiner: Examiner, links: LinkTable) -> list[Column]:
 
 def fits(head: Examined, examiner: Examiner, links: LinkTable, limits: Limits) -> bool:
     """Whether what :func:`examined_head` made passes no limit together with what is here."""
-    commits, total, *_rest = head
-    return examiner.commits + commits <= limits.commits and links.total + total <= limits.links
+    commits, total, _longest_name, _folds, oddities = head
+    return (
+        examiner.commits + commits <= limits.commits
+        and links.total + total <= limits.links
+        # Else one that is told once may count again, or not, by who has forgotten what.
+        and examiner.can_find(len(oddities))
+    )
 
 
 def take_examined(
@@ -89,8 +94,8 @@ def _take_links(worker: Worker, column: LinkColumn, first: int) -> None:
     worker.column(column.sources)
     worker.column(column.ends)
     if first:
-        column.sources[rows:] = array("I", [number + first for number in column.sources[rows:]])
+        column.sources[rows:] = array("I", (n + first for n in column.sources[rows:]))
     if before:
-        column.ends[rows:] = array("I", [end + before for end in column.ends[rows:]])
+        column.ends[rows:] = array("I", (end + before for end in column.ends[rows:]))
     worker.column(column.derived)
     worker.column(column.exchanged)

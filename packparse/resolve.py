@@ -116,7 +116,7 @@ class Resolver:
         self._findings = findings
         self._entries = EntryReader(table, read_at)
         self.examiner = examine
-        self._deltas = deltas
+        self.deltas = deltas
         self._read_base = read_base
         self._budget = budget
         self.chains = Chains(table)
@@ -135,16 +135,14 @@ class Resolver:
             for number in self.chains.possible_bases()
             if table.bases[number] == NO_ENTRY and table.is_resolved(number)
         )
-        numbers = array("I", roots)
-        weights = self.chains.weigh(numbers)
         if workers is None:
-            self.families(numbers)
+            self.families(roots)
         else:
             from packparse.share import SharedFamilies
 
             links = self.examiner.links
             shared = SharedFamilies(self, table, links, self._limits, workers)
-            shared.rebuild(numbers, weights)
+            shared.rebuild(array("I", roots))
         if table.unresolved:
             self._serve_from_outside()
         if table.unresolved and not self.broken:
@@ -319,7 +317,7 @@ class Resolver:
         return given[1]
 
     def _delta(self, number: int) -> tuple[int, int, int, bytes | bytearray]:
-        delta = self._deltas.take(number)
+        delta = self.deltas.take(number)
         if delta is None:
             delta = self._entries.read(number)
         self._delta_bytes += len(delta)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from functools import partial
-from itertools import accumulate, compress
+from itertools import compress
 from operator import ne
 
 from packparse.entry import REF_DELTA, TREE
@@ -18,7 +18,6 @@ from packparse.errors import PackError
 from packparse.examine import Unusual
 from packparse.graph import LinkTable
 from packparse.portion import examined, examined_head, fits, take_examined
-from packparse.table import split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,9 +57,10 @@ class SharedFamilies:
         self._limits = limits
         self._workers = workers
 
-    def rebuild(self, roots: array[int], weights: array[int]) -> None:
-        """Rebuild all, of so many deltas each. Raises PackError as Resolver.run."""
+    def rebuild(self, roots: array[int]) -> None:
+        """Rebuild the families of all of them. Raises PackError as Resolver.run."""
         jobs = min(self._workers.jobs, self._table.unresolved // _REPAYS)
+        weights = self._resolver.chains.weigh(roots)
         first, *others = runs(self._table, roots, weights, jobs)
         started = [(run, self._workers.start(partial(self._send, run))) for run in others]
         self._resolver.families(first)
@@ -76,7 +76,7 @@ class SharedFamilies:
         examiner = resolver.work_apart(links)
         try:
             resolver.families(run)
-        except (PackError, Unusual):
+        except (PackError, Unusual, OSError):
             resolver.broken += 1
         if resolver.broken:
             # The main process comes to it, and says what it is.
@@ -85,9 +85,9 @@ class SharedFamilies:
         done = array("I", compress(range(len(before)), map(ne, before, table.kinds)))
         columns: list[Column] = [
             done,
-            array("I", [table.sizes[number] for number in done]),
-            array("I", [table.bases[number] for number in done]),
-            bytes([table.kinds[number] for number in done]),
+            array("I", (table.sizes[number] for number in done)),
+            array("I", (table.bases[number] for number in done)),
+            bytes(table.kinds[number] for number in done),
             b"".join(map(table.oid, done)),
         ]
         head = resolver.totals(), examined_head(examiner, links)
@@ -113,12 +113,13 @@ class SharedFamilies:
             # An object that comes twice, and a delta that names it by id.
             worker.stop()
             return False
-        for number, size, base, kind, oid in zip(
-            done, sizes, bases, kinds, split_ids(ids, table.width), strict=True
-        ):
+        at = 0
+        for number, size, base, kind in zip(done, sizes, bases, kinds, strict=True):
             if table.kinds[number] == REF_DELTA:
                 resolver.chains.take(number)
-            table.resolve(number, kind, oid, base, size)
+            table.resolve(number, kind, bytes(ids[at : at + table.width]), base, size)
+            resolver.deltas.take(number)
+            at += table.width
         resolver.add(totals)
         take_examined(worker, found, examiner, links, 0)
         worker.end()
@@ -126,7 +127,7 @@ class SharedFamilies:
 
 
 def runs(table: EntryTable, roots: array[int], weights: array[int], jobs: int) -> list[array[int]]:
-    """``roots`` cut into ``jobs`` runs of about as much work each; some may be empty.
+    """``roots`` cut into ``jobs`` runs of about as much work each, or into fewer.
 
     ``weights`` says how many deltas rest on each of them by offset. What rests on a root by
     reference shows only later: in a pack of these, each root counts alike.
@@ -138,7 +139,13 @@ def runs(table: EntryTable, roots: array[int], weights: array[int], jobs: int) -
         _FAMILY + weight * (_DELTA + sizes[root] * (_TREE_BYTE if kinds[root] == TREE else _BYTE))
         for root, weight in zip(roots, weights, strict=True)
     )
-    ends = list(accumulate(costs))
-    each = (ends[-1] if ends else 0) / (jobs - _LESS)
-    cuts = [bisect_left(ends, each * (number - _LESS)) for number in range(1, jobs)]
-    return [roots[a:b] for a, b in zip([0, *cuts], [*cuts, len(roots)], strict=True)]
+    # Of each family its middle: it goes where most of it lies.
+    middles, total = array("Q"), 0
+    for cost in costs:
+        middles.append(total + (cost >> 1))
+        total += cost
+    each = total / (jobs - _LESS)
+    cuts = [bisect_left(middles, each * (number - _LESS)) for number in range(1, jobs)]
+    found = (roots[a:b] for a, b in zip([0, *cuts], [*cuts, len(roots)], strict=True))
+    # One family may be more than a share, and nobody waits for nothing.
+    return [run for run in found if run] or [roots]

@@ -132,11 +132,6 @@ class PackStream:
             raise self._refusal
 
     @property
-    def offset(self) -> int:
-        """The offset in the file up to which all bytes are used."""
-        return self._at
-
-    @property
     def at_entry(self) -> bool:
         """Whether all bytes so far are used, and an entry is to begin with the next one."""
         return self._state == self._entries and not self._buf
@@ -211,8 +206,8 @@ class PackStream:
             self.findings.add(codes.EMPTY_PACK, "the pack holds no object", offset=offset)
 
     def _entries(self) -> Iterator[Entry]:  # noqa: PLR0915 - the hot loop
-        # One turn an entry while entries are small and lie whole in the buffer. The usual cases of
-        # read_header() and inflate_whole() stand here once more, since calling them takes longer.
+        # One turn an entry while entries are small and lie whole in the buffer. The usual case of
+        # read_header() stands here once more, since calling it takes longer.
         buf = self._buf
         at = self._at
         pos = self._pos

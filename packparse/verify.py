@@ -159,8 +159,8 @@ class Verifier(Inspection):
         from packparse.ahead import REPAYS, Ahead
 
         end = (self._length or 0) - self._format.width
-        if stream.claimed and end - stream.offset > REPAYS:
-            self._ahead = Ahead(workers, read_at, stream, self._gatherer, end)
+        if stream.claimed and end - self._scanned > REPAYS:
+            self._ahead = Ahead(workers, read_at, stream, self._gatherer, self._scanned, end)
 
     def _close(self) -> None:
         if self._length is not None and self._fed < self._length:

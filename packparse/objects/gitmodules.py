@@ -228,18 +228,20 @@ class _Reader:
 
         The versions of a file have most of their sections in common.
         """
-        sections = _SECTION.findall(self._content)
-        if sum(map(len, sections)) != len(self._content):
-            return False
         submodules: dict[bytes, Submodule] = {}
         said: dict[bytes, list[tuple[bytes, bytes | None]]] = {}
-        for section in sections:
-            known = _calm_section(section) if len(section) <= _LONGEST_SECTION else None
+        at = 0
+        while section := _SECTION.match(self._content, at):
+            at = section.end()
+            short = at - section.start() <= _LONGEST_SECTION
+            known = _calm_section(bytes(section[0])) if short else None
             if known is None or known[0].name in submodules:
                 return False
             submodule, settings = known
             submodules[submodule.name] = submodule
             said[submodule.name] = settings
+        if at != len(self._content):
+            return False
         self.submodules, self._said = submodules, said
         return True
 

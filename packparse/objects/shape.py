@@ -65,7 +65,7 @@ class Shape:
     def __init__(self, key: bytes, rows: Sequence[Row], width: int, limits: Limits) -> None:
         sorts, folds, listed = zip(*rows)  # noqa: B905 - of one length
         self.width = width
-        self.first = key[: key.find(b"\0")] + b"\0"
+        self.first = key.partition(b"\0")[0] + b"\0"
         self.asked = False
         codes = bytes(listed)
         self.trees, self.blobs = codes.translate(_TREES_OF), codes.translate(_BLOBS_OF)
@@ -85,7 +85,7 @@ class Shape:
         self.odd: Sequence[Template] = ()
         if not plain or self.special:
             self.odd = self._templates(limits, plain=plain)
-        self.weight = len(key) + len(rows) * 20 + 500
+        self.weight = len(key) + len(self.first) + len(rows) * 28 + 500
         self.weight += sum(500 + 8 * len(numbers) for _oddity, numbers in self.odd)
         self._ends: array[int] | None = None
         self._places: array[int] | None = None
@@ -155,9 +155,9 @@ class Layout:
         return b"".join(self._trees(data)), b"".join(self._blobs(data))
 
     @staticmethod
-    def weight(entries: int) -> int:
-        """About how many bytes one takes: 32 for each part of a struct, two parts an entry."""
-        return 1_000 + 64 * entries
+    def weight(shape: Shape) -> int:
+        """About how many bytes one takes: 32 for each part of a struct, and the key twice."""
+        return 1_000 + 64 * len(shape.trees) + 2 * len(shape.key)
 
 
 def _struct(lengths: Sequence[int], wanted: bytes, width: int) -> Struct:

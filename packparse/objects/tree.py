@@ -66,6 +66,8 @@ _REMEMBERED = 1 << 15
 _LONGEST_LINK = 255
 # About how many bytes the remembered shapes of trees take, by key and by length; and their layouts.
 _SHAPE_BYTES = 4 << 20
+# Names of a tree whose shape gets a layout, in bytes together.
+_LONGEST_KEY = 64 << 10
 
 
 class TreeLinks:
@@ -142,7 +144,7 @@ class TreeReader:
         key = b"\0".join(heads)
         shape = self._shapes.get(key) or self._judge_shape(key, heads)
         if shape is not known:
-            self._lengths.keep(len(data), shape, shape.weight)
+            self._remember_length(len(data), shape)
         special: list[tuple[int, bytes]] = []
         oddities: list[Oddity] = []
         # Most trees have neither, and an empty list costs as much as two entries.
@@ -153,6 +155,14 @@ class TreeReader:
         trees = b"".join(compress(oids, shape.trees))
         blobs = b"".join(compress(oids, shape.blobs))
         return TreeLinks(trees, blobs, count, special, oddities, shape)
+
+    def _remember_length(self, length: int, shape: Shape) -> None:
+        """Keep a shape for the next tree of that length, in the room of a heavier one if it can."""
+        known = self._lengths.get(length)
+        if known is not None and shape.weight <= known.weight:
+            self._lengths[length] = shape
+        else:
+            self._lengths.keep(length, shape, shape.weight)
 
     def _oddities(self, shape: Shape, oids: list[bytes]) -> list[Oddity]:
         """What is odd about a tree of this shape with these ids, and not told yet."""
@@ -170,11 +180,11 @@ class TreeReader:
         layout = self._layouts.get(shape.key)
         if layout is None:
             # A layout takes as long as reading a tree: not for one that comes but once.
-            if not shape.asked:
+            if not shape.asked or len(shape.key) > _LONGEST_KEY:
                 shape.asked = True
                 return None
             layout = Layout(shape)
-            self._layouts.keep(shape.key, layout, Layout.weight(len(shape.trees)))
+            self._layouts.keep(shape.key, layout, Layout.weight(shape))
         links = layout.links(data)
         if links is None or self._null in data:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import zlib
 from collections.abc import Iterator
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from packparse import ahead
-from packparse.ahead import Part, PartStream, shares
+from packparse.ahead import Part, shares
 from packparse.codes import RULES
 from packparse.examine import Unusual
+from packparse.findings import Findings
 from packparse.forks import Forks
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS, SHA1
@@ -59,7 +61,7 @@ def history(fmt: str = "sha1", commits: int = 10, mode: bytes = b"100644") -> Pa
 
 
 def part_of(pack: bytes, fmt: str = "sha1") -> Part:
-    return Part(lambda at, length: pack[at : at + length], Limits(), FORMATS[fmt])
+    return Part(lambda at, length: pack[at : at + length], Limits(), FORMATS[fmt], Findings())
 
 
 # --- the place where an entry begins ------------------------------------------------------------
@@ -72,12 +74,11 @@ def test_an_entry_is_found_from_any_byte_on(fmt: str) -> None:
     end = len(pack) - packs.oid_length(fmt)
     begins = [handle.offset for handle in built.handles[1:]] + [end]
     part = part_of(pack, fmt)
-    for at in range(12, end, 7):
-        found = part.find_entry(at, end)
-        assert found is None or found in begins
-        # The stream that ends first behind ``at`` begins there, or behind it.
-        inside = next(begin for begin in begins if begin > at)
-        assert found is None or found >= inside
+    # Behind the last but one there is no second entry to end at.
+    for at in range(12, begins[-2], 7):
+        # The first stream that begins behind ``at`` is that of this entry or of the next one.
+        after = [begin for begin in begins if begin > at]
+        assert part.find_entry(at, end) in after[:2]
 
 
 def nested(level: int) -> tuple[bytes, PackBuilder]:
@@ -143,8 +144,35 @@ def test_a_search_ends_at_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         begun.append(at)
         return (bomb * 40)[at : at + length]
 
-    assert Part(read_at, Limits(), SHA1).find_entry(0, len(bomb) * 40) is None
+    assert Part(read_at, Limits(), SHA1, Findings()).find_entry(0, len(bomb) * 40) is None
     assert len(begun) < 10
+
+
+def test_what_is_inflated_behind_a_place_counts_as_well() -> None:
+    """Streams that end, and an entry behind each that inflates to much and then is none."""
+    bomb = zlib.compress(bytes(3 << 20), 9)
+    # A blob of 3 MiB and a byte, whose stream has one byte less.
+    lie = packs.varint_size(3, (3 << 20) + 1) + bomb
+    looked: list[int] = []
+    data = (zlib.compress(b"a place") + lie) * 400
+
+    def read_at(at: int, length: int) -> bytes:
+        looked.append(at)
+        return data[at : at + length]
+
+    assert Part(read_at, Limits(), SHA1, Findings()).find_entry(0, len(data)) is None
+    assert len(looked) < 100
+
+
+def test_a_file_that_became_shorter_has_no_entry() -> None:
+    looked: list[int] = []
+
+    def read_at(at: int, _length: int) -> bytes:
+        looked.append(at)
+        return b""
+
+    assert Part(read_at, Limits(), SHA1, Findings()).find_entry(0, 1 << 24) is None
+    assert looked == [0]
 
 
 def test_a_stream_across_the_pieces_of_a_search_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,6 +357,45 @@ def test_bytes_that_change_before_they_are_hashed_are_no_verdict(at: int) -> Non
     assert [f.code.name for f in report.findings.sorted()] == ["inputChanged"]
 
 
+@eagerly
+def test_a_file_that_a_worker_cannot_read_is_read_by_the_main_process() -> None:
+    pack = history().build()
+    main = os.getpid()
+
+    def read_at(offset: int, length: int) -> bytes:
+        if os.getpid() != main:
+            raise OSError
+        return pack[offset : offset + length]
+
+    verifier = Verifier(Options(), length=len(pack))
+    with Forks(3) as workers:
+        verifier.share(workers, read_at)
+        for begin in range(0, len(pack), jobs.CHUNK):
+            verifier.feed(pack[begin : begin + jobs.CHUNK])
+        report = verifier.finish(read_at)
+    assert told(report) == told(verified(pack, jobs=1).report)
+
+
+@eagerly
+@together
+def test_what_is_told_once_is_counted_once(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packparse.findings._REMEMBERED", 6)
+    pack = history(mode=b"100664")
+    for number_of in range(4):
+        entries = [(b"160000", b"s%d" % n, b"\x11" * 20) for n in range(number_of + 2)]
+        pack.add("tree", packs.tree_bytes(entries))
+    alone = told(verified(pack.build(), jobs=1).report)
+    assert told(verified(pack.build(), jobs=number).report) == alone
+    assert told(copied(pack.build(), jobs=number).report) == alone
+
+
+@pytest.mark.parametrize("processes", [2, 8, 100])
+def test_no_part_begins_in_what_was_read(processes: int) -> None:
+    data = zlib.compress(b"dense") * 4_000 + bytes(200 << 20)
+    begins = shares(lambda at, length: data[at : at + length], 1 << 16, len(data), processes)
+    assert all(before < after for before, after in pairwise([1 << 16, *begins]))
+
+
 # --- what a worker does -------------------------------------------------------------------------
 
 
@@ -336,7 +403,7 @@ def test_a_part_is_read_from_an_entry_to_an_entry() -> None:
     built = history()
     pack = built.build()
     third, last = built.handles[3], built.handles[-1]
-    stream = PartStream(Limits(), SHA1, third.offset)
+    stream = part_of(pack).stream(third.offset)
     # Up to a byte in the one before the last.
     entries = list(part_of(pack).entries(stream, third.offset, last.offset - 1))
     assert [entry.offset for entry in entries] == [h.offset for h in built.handles[3:-1]]
@@ -346,7 +413,7 @@ def test_a_part_is_read_from_an_entry_to_an_entry() -> None:
 def test_a_part_of_a_file_that_became_shorter_is_unusual() -> None:
     built = history()
     pack = built.build()[: built.handles[-1].offset + 3]
-    stream = PartStream(Limits(), SHA1, built.handles[3].offset)
+    stream = part_of(pack).stream(built.handles[3].offset)
     with pytest.raises(Unusual):
         list(part_of(pack).entries(stream, built.handles[3].offset, len(pack) + 100))
 

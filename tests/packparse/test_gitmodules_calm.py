@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import pytest
 
@@ -81,3 +82,12 @@ def test_a_section_with_anything_odd_is_not(section: bytes) -> None:
     known = gitmodules._calm_section(section)  # noqa: SLF001
     # What is odd only beside another section is no matter of one alone.
     assert known is None or known[0].name in {b"j", b"a/inside", b"o", b"w"}
+
+
+def test_a_file_of_a_million_sections_is_left_at_the_first_that_is_odd() -> None:
+    text = b"[\n" * 1_000_000
+    tracemalloc.start()
+    read(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * len(text)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import pytest
 
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
+from packparse.objects import tree
 from packparse.objects.shape import Layout
 from packparse.objects.tree import TreeLinks, TreeReader
 from tests.support.packs import tree_bytes
@@ -119,3 +121,38 @@ def test_layouts_are_made_for_what_comes_again() -> None:
         reader.read(content(SHAPES["files"], rng, 20))
         made.append(len(reader._layouts))  # noqa: SLF001 - nothing else shows it
     assert made == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_quick_way_is_taken_the_third_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(name)
+    reader = TreeReader(20, Limits(), is_told=lambda _oddity: True)
+    for _ in range(2):
+        reader.read(content(SHAPES[name], rng, 20))
+    data = content(SHAPES[name], rng, 20)
+    wanted = parts(TreeReader(20, Limits(), is_told=lambda _oddity: True).read(data))
+    # The pattern is not asked.
+    monkeypatch.setattr(tree, "_SPLIT", {})
+    assert parts(reader.read(data)) == wanted
+
+
+def test_long_names_are_not_kept_again_and_again() -> None:
+    reader = TreeReader(20, Limits(changes={"name_bytes": 1 << 20}))
+    rng = random.Random(5)
+    tracemalloc.start()
+    for number in range(60):
+        for _ in range(3):
+            reader.read(content([(b"100644", b"%02d" % number + b"x" * 900_000)], rng, 20))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 << 20
+
+
+def test_lengths_are_kept_in_their_room() -> None:
+    reader = TreeReader(20, Limits())
+    rng = random.Random(6)
+    for number in range(200):
+        # Many odd entries, in a tree as long as the last one.
+        reader.read(content([(b"100664", b"%03d-%03d" % (number, n)) for n in range(90)], rng, 20))
+    held = sum(shape.weight for shape in reader._lengths.values())  # noqa: SLF001
+    assert held < 5 << 20
