@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from corpus import build, replay
 from packparse import options
 from packparse.options import Options
-from tests.support import jobs
 from tests.support.jobs import timeless
 
 ROWS: dict[str, dict[str, Any]] = build.load_index()
@@ -19,12 +17,6 @@ ROWS: dict[str, dict[str, Any]] = build.load_index()
 FILES = [name for name, row in ROWS.items() if (build.ROOT / row["file"]).is_file()]
 
 WORK_AGAIN = {"restoredTooMuch", "deltasTooLong"}
-
-
-@pytest.fixture
-def eager() -> Iterator[None]:
-    with jobs.eager():
-        yield
 
 
 @pytest.mark.usefixtures("eager")

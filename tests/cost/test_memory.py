@@ -82,32 +82,35 @@ def test_a_million_small_objects(tmp_path: Path, million: Path, jobs: str) -> No
 
 
 WIDE = 1_000
-VERSIONS = 16_000
+FAMILIES = 16
+VERSIONS = 1_000
 
 
 def many_links() -> Iterator[bytes]:
-    """A blob, a wide tree that names it many times, and versions of that tree as deltas."""
+    """A blob, wide trees that name it many times, and versions of these trees as deltas."""
     blob = packs.oid("blob", b"")
     yield varint_size(3, 0) + zlib.compress(b"")
-    names = [b"%06d" % number for number in range(WIDE)]
-    tree = packs.tree_bytes((b"100644", name, blob) for name in names)
-    root = varint_size(2, len(tree)) + zlib.compress(tree)
-    yield root
-    distance = len(root)
-    at = len(tree) - 27
-    for number in range(VERSIONS):
-        # Another last name, so that each version is another tree.
-        change = delta(
-            len(tree), len(tree), copy(0, at), insert(b"x%05d" % number), copy(at + 6, 21)
-        )
-        entry = varint_size(OFS_DELTA, len(change)) + ofs_varint(distance) + zlib.compress(change)
-        yield entry
-        distance += len(entry)
+    for family in range(FAMILIES):
+        names = [b"%02d%04d" % (family, number) for number in range(WIDE)]
+        tree = packs.tree_bytes((b"100644", name, blob) for name in names)
+        root = varint_size(2, len(tree)) + zlib.compress(tree)
+        yield root
+        distance = len(root)
+        at = len(tree) - 27
+        for number in range(VERSIONS):
+            # Another last name, so that each version is another tree.
+            pieces = copy(0, at), insert(b"x%05d" % number), copy(at + 6, 21)
+            change = delta(len(tree), len(tree), *pieces)
+            head = varint_size(OFS_DELTA, len(change)) + ofs_varint(distance)
+            entry = head + zlib.compress(change)
+            yield entry
+            distance += len(entry)
 
 
 @together
 def test_sixteen_million_links(tmp_path: Path, jobs: str) -> None:
-    objects, links = VERSIONS + 2, (VERSIONS + 1) * WIDE
+    trees = FAMILIES * (VERSIONS + 1)
+    objects, links = trees + 1, trees * WIDE
     path = write_pack(tmp_path / "x.pack", objects, many_links())
     cost = spent(tmp_path, path, jobs)
     assert f"{objects} objects checked" in cost.output

@@ -15,8 +15,7 @@ from tests.support.packs import PackBuilder, commit_bytes, edit, tree_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 NEVER = {"msgspec", "dataclasses", "typing", "pathlib", "inspect", "importlib.metadata", "sh"}
-NEVER |= {"shutil", "tomllib", "unicodedata", "tempfile"}
-NEVER |= {"tomllib", "unicodedata", "urllib", "urllib.parse"}
+NEVER |= {"shutil", "tomllib", "unicodedata", "tempfile", "urllib", "urllib.parse"}
 # What only some files need.
 SELDOM = {
     f"packparse.{name}"

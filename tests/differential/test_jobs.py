@@ -7,7 +7,7 @@ four, and what is said of them is all the same; so those tests hold for these as
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,12 +28,6 @@ BUDGET = 1_000
 
 WRITERS: dict[str, Callable[[str], bytes]] = {**ACCEPTED, **REFUSED}
 WRITERS |= {name: write for name, (_id, write) in {**BY_ID, **WARNED}.items()}
-
-
-@pytest.fixture
-def eager() -> Iterator[None]:
-    with jobs.eager():
-        yield
 
 
 def agree(pack: bytes, fmt: str, number: int, *, chunk: int = jobs.CHUNK) -> None:

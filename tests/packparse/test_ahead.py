@@ -37,12 +37,6 @@ if TYPE_CHECKING:
 eagerly = pytest.mark.usefixtures("eager")
 
 
-@pytest.fixture
-def eager() -> Iterator[None]:
-    with jobs.eager():
-        yield
-
-
 def history(fmt: str = "sha1", commits: int = 10, mode: bytes = b"100644") -> PackBuilder:
     """Commits, their trees, and files that are whole, or deltas of either sort."""
     pack = PackBuilder(fmt)

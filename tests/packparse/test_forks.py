@@ -6,6 +6,8 @@ import errno
 import marshal
 import os
 import signal
+import subprocess
+import sys
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from packparse.workers import Send, Worker
 
 LARGE = 5 << 20
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def open_files() -> set[Path]:
@@ -166,6 +169,63 @@ def test_another_one_may_have_taken_note_of_the_end() -> None:
     with Forks(2) as workers:
         workers.start(_return)
         os.wait()
+
+
+def test_no_pipe_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pipe() -> tuple[int, int]:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("os.pipe", pipe)
+    with Forks(2) as workers, pytest.raises(PackError, match="--jobs 1 needs none"):
+        workers.start(_return)
+
+
+def test_the_first_one_is_ended_where_the_second_cannot_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fork, begun = os.fork, []
+
+    def second_fails() -> int:
+        begun.append(1)
+        if len(begun) == 2:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return fork()
+
+    def start_two() -> None:
+        with Forks(3) as workers:
+            workers.start(lambda _send: signal.pause())
+            workers.start(_return)
+
+    before = open_files()
+    monkeypatch.setattr("os.fork", second_fails)
+    with pytest.raises(PackError, match="no process could be started"):
+        start_two()
+    assert open_files() == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+_ORPHAN = """\
+import os, signal
+from packparse.forks import Forks
+
+def task(send):
+    send(None, [])
+    for _ in range(20):
+        signal.pause()
+    print("it stays", flush=True)
+
+Forks(2).start(task).head()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_process_leaves_with_its_parent() -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", _ORPHAN]
+    # It has the other end of the pipe: there is more to read until it has left.
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGKILL, "", "")
 
 
 def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 eagerly = pytest.mark.usefixtures("eager")
 
 
-@pytest.fixture
-def eager() -> Iterator[None]:
-    with jobs.eager():
-        yield
-
-
 # --- who gets what ------------------------------------------------------------------------------
 
 

@@ -1,8 +1,8 @@
 """Peak memory of many verifications, each in a process of its own: run as a script.
 
 Reads a list of lists of arguments from standard input, as JSON, and prints a list of [exit status,
-KiB] in their order. Each process is a copy of one that has loaded what a verification needs, and
-nothing else.
+KiB] in their order. Each process is a copy of one that has loaded what a verification needs and
+little else. Files are shared between processes however small they are.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import json
 import os
 import sys
 
-from packparse import scan  # noqa: F401 - loaded once for all
+from packparse import scan, share  # noqa: F401 - loaded once for all
 from packparse.cli import main
+from tests.support import jobs
 
 
 def peak(arguments: list[str]) -> tuple[int, int]:
@@ -32,4 +33,5 @@ def peak(arguments: list[str]) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    json.dump([peak(arguments) for arguments in json.load(sys.stdin)], sys.stdout)
+    with jobs.eager(quick=False):
+        json.dump([peak(arguments) for arguments in json.load(sys.stdin)], sys.stdout)
