@@ -172,9 +172,12 @@ class Part:
         self.crc = 0
         while data := self._read_at(begin, _CHUNK):
             for entry in stream.feed(data):
+                reached = entry.end
                 yield entry
-                if entry.end >= end:
-                    self.crc = crc32(data[: entry.end - begin], self.crc)
+                # Not held while the next one, which may be as long, is collected.
+                del entry
+                if reached >= end:
+                    self.crc = crc32(data[: reached - begin], self.crc)
                     return
             self.crc = crc32(data, self.crc)
             begin += len(data)

@@ -79,8 +79,8 @@ def _add_verify(
         "--jobs",
         type=_jobs,
         metavar="N",
-        help="processes that work on one large file (default: the processors that are available); "
-        "1 starts none",
+        help="processes that share one large file, 1 to 256 (default: the processors that are "
+        "available); each has the bound of memory, and 1 starts no other",
     )
     verify.add_argument("--format", choices=("text", "json", "sarif"), default="text")
     verify.add_argument(
@@ -162,8 +162,8 @@ def _add_range(verify: argparse.ArgumentParser) -> None:
 
 def _jobs(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= _MOST_JOBS):
-        message = f"a whole number from 1 to {_MOST_JOBS}"
-        raise argparse.ArgumentTypeError(message)
+        message = f"--jobs {text}: give a whole number from 1 to {_MOST_JOBS}"
+        raise MisuseError(message)
     return int(text)
 
 

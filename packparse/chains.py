@@ -113,6 +113,10 @@ class Chains:
         """Say that another process has rebuilt the reference delta ``number``."""
         self._taken[bisect_left(self._references, number)] = 1
 
+    def is_taken(self, number: int) -> bool:
+        """Whether the reference delta ``number`` was given out, whatever became of it."""
+        return bool(self._taken[bisect_left(self._references, number)])
+
     def below(self, numbers: list[int]) -> Iterator[int]:
         """These entries and all offset deltas that rest on them, however deep."""
         todo = list(reversed(numbers))

@@ -146,6 +146,7 @@ class Findings:
         if severity == ERROR:
             self._errors[code] = self._errors.get(code, 0) + 1
         if count > KEPT_PER_CODE and not self._has_room(severity, message, path, detail):
+            self._last = None
             return None
         finding = Finding(
             code, severity, message, offset=offset, oid=oid, path=path, limit=limit, detail=detail

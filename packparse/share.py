@@ -109,8 +109,7 @@ class SharedFamilies:
         kinds, ids = bytearray(), bytearray()
         for column in (done, sizes, bases, kinds, ids):
             worker.column(column)
-        if any(map(table.is_resolved, done)):
-            # An object that comes twice, and a delta that names it by id.
+        if any(map(self._was_tried, done)):
             worker.stop()
             return False
         at = 0
@@ -124,6 +123,12 @@ class SharedFamilies:
         take_examined(worker, found, examiner, links, 0)
         worker.end()
         return True
+
+    def _was_tried(self, number: int) -> bool:
+        """Whether a delta was tried before, on another object of the same id."""
+        if self._table.kinds[number] == REF_DELTA:
+            return self._resolver.chains.is_taken(number)
+        return self._table.is_resolved(number)
 
 
 def runs(table: EntryTable, roots: array[int], weights: array[int], jobs: int) -> list[array[int]]:

@@ -10,7 +10,7 @@ import pytest
 from packparse import checks, codes, pathcodes
 from packparse.codes import IGNORE
 from packparse.errors import MisuseError, PackError
-from packparse.findings import Finding, Findings, LimitSeen
+from packparse.findings import KEPT_PER_CODE, Finding, Findings, LimitSeen
 
 OID = bytes(range(20))
 
@@ -370,3 +370,13 @@ def test_what_is_told_neither_counts_nor_is_kept_again(name: str) -> None:
     counts = findings.counts()
     findings.add(code, "message", detail=detail)
     assert (findings.counts() == counts) is told
+
+
+def test_a_finding_that_is_not_kept_is_not_taken_for_the_next_one() -> None:
+    findings = Findings()
+    for number in range(KEPT_PER_CODE):
+        assert findings.add(pathcodes.DASH_NAME, "kept", detail=b"%d" % number) is not None
+    assert findings.add(pathcodes.DASH_NAME, "not kept", detail=b"first") is None
+    other = findings.add(codes.BAD_DEFLATE, "another code")
+    assert other is not None
+    assert findings.add(pathcodes.DASH_NAME, "again", detail=b"first") is None

@@ -142,6 +142,19 @@ def cases() -> Iterator[tuple[str, bytes]]:
         end = len(handle.data)
         twice.add_ref(handle, delta(end, end, copy(0, end - 2), insert(b"zz")))
     yield "deltas on objects that come twice", twice.build()
+    # A delta that is tried in vain on the first object of an id, which lies too deep.
+    deep = families()
+    last = deep.handles[0]
+    for number in range(256 - 5):
+        end = len(last.data)
+        change = delta(end, end, copy(0, end - 4), insert(b"%04d" % number))
+        last = deep.add_ofs(last if number else deep.handles[5], change)
+    copied_again = families().handles
+    for handle in copied_again[40:]:
+        deep.add("blob", b"other " + handle.data)
+    deep.add("blob", last.data)
+    deep.add_ref(last, delta(len(last.data), 4, insert(b"deep")))
+    yield "a delta on an object that comes twice, at different depths", deep.build()
     odd = families(trees=True)
     for odd_name in (b".git", b"a/b", b".git"):
         entries = [(b"100644", odd_name, b"y" * 20), (b"100664", b"z", b"y" * 20)]
