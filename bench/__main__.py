@@ -74,8 +74,9 @@ def _add_shapes(parser: argparse.ArgumentParser) -> None:
     sizes.add_argument(
         "--growth",
         action="store_true",
-        help="make each of these packs in all sizes, and show how time grows with objects; the "
-        "larger ones are for packcheck and git index-pack, if --contenders does not choose",
+        help="make each of these packs in all sizes, also beside arguments, and show how time "
+        "grows with objects; the larger ones are for packcheck and git index-pack, if "
+        "--contenders does not choose",
     )
 
 
@@ -127,7 +128,7 @@ def _gather(options: argparse.Namespace, folder: Path) -> list[Input]:
         for number, argument in enumerate(options.inputs)
     ]
     names: list[str] = options.shapes if options.shapes is not None else []
-    if options.shapes is None and not options.inputs:
+    if options.shapes is None and (options.growth or not options.inputs):
         names = list(SHAPES)
     for name in names:
         for scale in SCALES if options.growth else [options.scale]:

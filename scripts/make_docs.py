@@ -137,6 +137,11 @@ checked, and the note `uncheckedLinks` says so.
 It gives the bases of a thin pack, and the trees and files that the new ones are compared with.
 It is no list of what was given, and gives no leave: with `--known`, what the file names and is in
 the base pack alone is refused as smuggled.
+
+`--jobs` is how many processes share a file: a part of a pack for each 1 MiB, and of its deltas for
+each 1,000 of them.
+Smaller files, folders and base packs are read by one.
+The report is the same for any number.
 Of known objects that are listed without a type it tells the type.
 
 `--policy` is explained in [policy files](policy.md), `--limit` in [limits](limits.md).

@@ -11,7 +11,7 @@ import pytest
 
 from bench import __main__ as command
 from bench.contenders import installed
-from bench.inputs import from_argument
+from bench.inputs import Input, from_argument
 from bench.results import (
     BESIDE,
     CONTENDERS,
@@ -179,6 +179,35 @@ def test_a_usage_error_is_2(
         run(monkeypatch, *arguments)
     assert stop.value.code == 2
     assert arguments[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        pytest.param([], list(SHAPES), id="nothing"),
+        pytest.param(["PACK"], [], id="an input"),
+        pytest.param(["PACK", "--growth"], list(SHAPES), id="an input and growth"),
+        pytest.param(["PACK", "--shapes", "branches"], ["branches"], id="an input and a shape"),
+    ],
+)
+def test_which_shapes_are_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], names: list[str]
+) -> None:
+    pack = tmp_path / "x.pack"
+    pack.write_bytes(packs.small_honest_pack())
+    given = from_argument(str(pack), tmp_path / "folder")
+    made: list[str] = []
+
+    def make(name: str, _scale: str, _folder: Path) -> Input:
+        made.append(name)
+        return given
+
+    monkeypatch.setattr(command, "from_argument", lambda *_words: given)
+    monkeypatch.setattr(command, "from_shape", make)
+    options = command._parser().parse_args(words)  # noqa: SLF001 - what it comes to
+    found = command._gather(options, tmp_path)  # noqa: SLF001
+    assert list(dict.fromkeys(made)) == names
+    assert len(found) == len(made) + ("PACK" in words)
 
 
 def test_a_contender_that_is_not_installed_cannot_be_asked_for(
