@@ -188,6 +188,7 @@ NOT_APPLICABLE = {
 WITHOUT_CASE = {
     "cannotRead": "the file is not there, or is no file",
     "inputChanged": "the file changes while it is read",
+    "workerFailed": "a process ends, whatever the file is",
     "corruptBaseObject": "the trusted side gives bytes of another id; a base pack is hashed first",
     "emptyName": "git takes an entry without a name for badTree, and so do we",
     "looseHeader": "the input is a folder of loose objects: tests/packparse/test_loose.py",

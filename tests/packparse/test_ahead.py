@@ -371,6 +371,16 @@ def test_a_file_that_a_worker_cannot_read_is_read_by_the_main_process() -> None:
 
 
 @eagerly
+def test_a_search_that_cannot_read_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_words: object) -> int:
+        raise OSError
+
+    monkeypatch.setattr(Part, "find_entry", fail)
+    pack = history().build()
+    assert told(copied(pack, jobs=3).report) == told(verified(pack, jobs=1).report)
+
+
+@eagerly
 @together
 def test_what_is_told_once_is_counted_once(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("packparse.findings._REMEMBERED", 6)

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from packparse import policy, progress
+from packparse.options import Options
 from packparse.policy import Policy
+from packparse.report import Report
+from packparse.verify import verify_bytes
 from tests.support import packs
 from tests.support.bundles import Text, bundle
 from tests.support.commands import FILES, child, run, write_files
@@ -314,3 +317,36 @@ def test_options_that_do_not_go_together_are_misused(
     status, out, err = run(capsys, "verify", *arguments, "range")
     assert (status, out) == (2, "")
     assert said in err
+
+
+# --- processes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "257", "two", "1.5", "", "\u0662"])
+def test_a_number_of_jobs_that_makes_no_sense_is_a_usage_error(
+    folder: Path, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    status, out, err = run(capsys, "verify", f"--jobs={value}", str(folder / "0"))
+    assert (status, out) == (2, "")
+    assert err == f"packcheck: --jobs {value}: give a whole number from 1 to 256\n"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a mask of processors", "their number alone"])
+def test_there_are_as_many_jobs_as_processors(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    asked: list[int] = []
+
+    def verify_path(_path: str, options: Options, _progress: object) -> Report:
+        asked.append(options.jobs)
+        return verify_bytes(b"")
+
+    monkeypatch.setattr("packparse.scan.verify_path", verify_path)
+    if known:
+        monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {3, 5, 8})
+    else:
+        monkeypatch.delattr("os.sched_getaffinity")
+        monkeypatch.setattr("os.cpu_count", lambda: 7)
+    run(capsys, "verify", str(folder / "0"))
+    run(capsys, "verify", "--jobs", "2", str(folder / "0"))
+    assert asked == [3 if known else 7, 2]

@@ -10,6 +10,7 @@ import pytest
 
 from packparse import checks, codes, pathcodes
 from packparse.codes import Code
+from packparse.examine import SMALL_TREE
 from packparse.objectformat import FORMATS
 from packparse.options import Options
 from packparse.policy import Policy
@@ -496,3 +497,29 @@ def test_trees_that_share_an_error_are_found_each() -> None:
     assert errors(report) == [(pathcodes.HAS_DOTGIT, tree.offset, tree.oid) for tree in trees]
     # What is no error counts once for each name.
     assert report.findings.count(pathcodes.WINDOWS_DEVICE_NAME) == 1
+
+
+def test_trees_are_patched_where_the_base_may_have_the_same() -> None:
+    pack = PackBuilder()
+    blobs = [pack.add("blob", b"%d" % n) for n in range(2)]
+    base = pack.add("tree", tree_bytes([(b"100644", n, blobs[0].oid) for n in NAMES]))
+    assert len(base.data) > SMALL_TREE
+    change, result = exchanged(base.data, {_id_of(NAMES[3], base.data): blobs[1].oid})
+    tree = pack.add_ofs(base, change, result)
+    parent = pack.add("commit", commit_bytes(base.oid))
+    pack.add("commit", commit_bytes(tree.oid, [parent.oid]))
+    assert verify_bytes(pack.build(), Options(read_base=lambda _oid: None)).accepted
+
+
+def test_versions_of_a_large_malformed_tree_are_malformed_each() -> None:
+    pack = PackBuilder()
+    file = pack.add("blob", b"a file")
+    whole = tree_bytes([(b"100644", n, file.oid) for n in NAMES])
+    base = pack.add("tree", whole + b"100644 cut")
+    change, result = exchanged(base.data, {_id_of(NAMES[3], base.data): b"\x11" * 20})
+    tree = pack.add_ofs(base, change, result)
+    report = verify_bytes(pack.build())
+    assert [e for e in errors(report) if e[0] is checks.BAD_TREE] == [
+        (checks.BAD_TREE, base.offset, base.oid),
+        (checks.BAD_TREE, tree.offset, tree.oid),
+    ]

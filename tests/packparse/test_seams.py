@@ -9,6 +9,7 @@ import pytest
 
 from packparse import codes
 from packparse.errors import MisuseError
+from packparse.forks import Forks
 from packparse.options import Options
 from packparse.report import Report
 from packparse.verify import Verifier, verify_bytes
@@ -297,3 +298,20 @@ def test_an_answer_about_an_object_that_is_none_is_misuse(answer: object) -> Non
     )  # fmt: skip
     with pytest.raises(MisuseError, match="base_info"):
         verify_bytes(resting_on_ghost(), options)
+
+
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_no_process_at_all_is_misuse(jobs: int) -> None:
+    with pytest.raises(MisuseError, match="at least one process"):
+        Options(jobs=jobs)
+
+
+@pytest.mark.parametrize(
+    ("length", "fed"),
+    [pytest.param(None, b"", id="no length"), pytest.param(9, b"P", id="after the first byte")],
+)
+def test_a_file_is_shared_from_its_beginning(length: int | None, fed: bytes) -> None:
+    verifier = Verifier(Options(), length=length)
+    verifier.feed(fed)
+    with Forks(2) as workers, pytest.raises(MisuseError, match=r"^share"):
+        verifier.share(workers, lambda _at, _length: b"")

@@ -157,3 +157,24 @@ def test_lengths_are_kept_in_their_room() -> None:
         reader.read(content([(b"100664", b"%03d-%03d" % (number, n)) for n in range(60)], rng, 20))
     held = sum(shape.weight for shape in reader._lengths.values())  # noqa: SLF001
     assert held < 5 << 20
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "wanted"),
+    [
+        pytest.param({b"a"}, [b"b"], {b"a", b"b"}, id="both"),
+        pytest.param({b"a"}, None, None, id="too many there"),
+        pytest.param(None, [b"b"], None, id="too many here"),
+        pytest.param({b"a"}, [b"%d" % n for n in range(1 << 15)], None, id="too many together"),
+    ],
+)
+def test_what_another_reader_has_seen_of_links_is_taken_over(
+    ours: set[bytes] | None, theirs: list[bytes] | None, wanted: set[bytes] | None
+) -> None:
+    reader = TreeReader(20, Limits())
+    reader.link_folds = ours
+    reader.take_over(7, theirs)
+    assert reader.link_folds == wanted
+    assert reader.longest_name == 7
+    reader.take_over(3, theirs)
+    assert reader.longest_name == 7
