@@ -383,14 +383,35 @@ def test_a_search_that_cannot_read_finds_nothing(monkeypatch: pytest.MonkeyPatch
 @eagerly
 @together
 def test_what_is_told_once_is_counted_once(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The main process has no room to remember more, and a worker begins with all of it."""
     monkeypatch.setattr("packparse.findings._REMEMBERED", 6)
-    pack = history(mode=b"100664")
-    for number_of in range(4):
-        entries = [(b"160000", b"s%d" % n, b"\x11" * 20) for n in range(number_of + 2)]
-        pack.add("tree", packs.tree_bytes(entries))
+    pack = PackBuilder()
+    for _ in range(20):
+        pack.add("blob", random.Random(1).randbytes(40), level=0)
+    names = [b"-%02d" % n for n in range(12)]
+    blob = pack.handles[0].oid
+    pack.add("tree", packs.tree_bytes([(b"100644", name, blob) for name in names]))
+    for n in range(60):
+        # Behind the cut: one odd name in many trees.
+        pack.add("tree", packs.tree_bytes([(b"100644", b"-late", packs.oid("blob", b"%d" % n))]))
     alone = told(verified(pack.build(), jobs=1).report)
+    assert alone["finding_counts"]["dashName"] > 60
     assert told(verified(pack.build(), jobs=number).report) == alone
     assert told(copied(pack.build(), jobs=number).report) == alone
+
+
+@eagerly
+def test_a_place_inside_of_an_entry_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever follows there, and however well it fits."""
+    built = history()
+    longest = max(built.handles[20:], key=lambda handle: handle.end - handle.offset)
+    monkeypatch.setattr(Part, "find_entry", lambda *_words: longest.body + 3)
+    monkeypatch.setattr(ahead, "shares", lambda *_words: [longest.offset + 1])
+    asked: list[bool] = []
+    monkeypatch.setattr(ahead.Ahead, "_take_over", lambda *_words: asked.append(True))
+    shared = copied(built.build(), jobs=2)
+    assert told(shared.report) == told(verified(built.build(), jobs=1).report)
+    assert asked == []
 
 
 @pytest.mark.parametrize("processes", [2, 8, 100])

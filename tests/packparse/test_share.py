@@ -13,6 +13,7 @@ from packparse import share
 from packparse.chains import Chains
 from packparse.codes import RULES
 from packparse.entry import BLOB, OFS_DELTA, TREE, Entry
+from packparse.limits import Limits
 from packparse.objectformat import SHA1
 from packparse.options import Options
 from packparse.share import runs
@@ -166,6 +167,12 @@ def cases() -> Iterator[tuple[str, bytes]]:
 
 
 CASES = dict(cases())
+# As they stand in the families by offset.
+DELTAS = [
+    delta(N + 4, N + 4, copy(0, N - 3), insert(b"%03d/%02d/" % (number, family)))
+    for family in range(12)
+    for number in range(5)
+]
 
 
 @eagerly
@@ -183,6 +190,26 @@ def test_the_report_is_that_of_one_process(name: str, rules: str, budget: int, n
 
 
 @eagerly
+@eagerly
+@together
+@pytest.mark.parametrize("less", [0, 1], ids=["just within", "one too many"])
+@pytest.mark.parametrize("name", ["rebuilt_bytes", "copied_bytes", "delta_bytes"])
+def test_a_limit_on_all_together_is_passed_at_the_same_place(
+    name: str, less: int, number: int
+) -> None:
+    pack = CASES["by offset"]
+    report = verified(pack, jobs=1).report
+    totals = {
+        "rebuilt_bytes": report.rebuilt_bytes,
+        "copied_bytes": report.copied_bytes,
+        "delta_bytes": sum(len(change) for change in DELTAS),
+    }
+    options = Options(limits=Limits(changes={name: totals[name] - less}))
+    alone = told(verified(pack, options, jobs=1).report)
+    assert (alone["class"] == 4) is bool(less)
+    assert told(verified(pack, options, jobs=number).report) == alone
+
+
 @together
 def test_a_thin_pack_is_shared_as_well(number: int) -> None:
     pack = families()
