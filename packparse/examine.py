@@ -7,6 +7,7 @@ from packparse.delta import changed_ranges
 from packparse.entry import BLOB, COMMIT, TREE
 from packparse.errors import PackError
 from packparse.escape import shorten
+from packparse.graph import LinkTable
 from packparse.objects import commit
 from packparse.objects.tree import TreeReader, patched_links
 from packparse.oddity import Oddity
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from packparse.findings import Findings
-    from packparse.graph import LinkTable
     from packparse.limits import Limits
     from packparse.objects.tree import TreeLinks
     from packparse.places import Places
@@ -78,7 +78,7 @@ class Examiner:
         self._suspects = suspects
         self._policy = policy
 
-    def apart(self, table: EntryTable, links: LinkTable) -> Examiner:
+    def apart(self, table: EntryTable) -> Examiner:
         """An examiner for a part that another process looks at: with these rules, and no links yet.
 
         It tells nothing, and notes oddities in ``noted`` for :meth:`find` of this one, as (oddity,
@@ -87,7 +87,7 @@ class Examiner:
         """
         other = Examiner(
             table,
-            links,
+            LinkTable(table.width),
             self._limits,
             self._findings,
             self._places,
@@ -98,9 +98,14 @@ class Examiner:
         other.noted = []
         return other
 
-    def can_find(self, oddities: int) -> bool:
-        """Whether what came before can be told from so many oddities more."""
-        return self._findings.can_remember(oddities)
+    def fits(self, commits: int, links: int, oddities: int) -> bool:
+        """Whether so many more pass no limit, and can be told from all that came before."""
+        return (
+            self.commits + commits <= self._limits.commits
+            and self.links.total + links <= self._limits.links
+            # Else one that is told once may count again, or not, by who has forgotten what.
+            and self._findings.can_remember(oddities)
+        )
 
     def take_over(
         self,

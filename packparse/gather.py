@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from packparse import codes
 from packparse.entry import BLOB, Entry
-from packparse.graph import LinkTable
 from packparse.signs import POINTER
 
 TYPE_CHECKING = False
@@ -32,14 +31,13 @@ _BATCH_BYTES = 64 << 10
 class Gatherer:
     """Puts the entries of one pack into ``table``, and has whole objects looked into.
 
-    ``links`` are those that ``examine`` adds to; ``deltas`` keeps what has to wait for its base.
+    ``deltas`` keeps what has to wait for its base.
     ``lost`` counts the deltas whose base is no earlier entry.
     """
 
     def __init__(
         self,
         table: EntryTable,
-        links: LinkTable,
         examine: Examiner,
         deltas: DeltaStore,
         *,
@@ -48,7 +46,6 @@ class Gatherer:
     ) -> None:
         self.lost = 0
         self.table = table
-        self._links = links
         self._examine = examine
         self.deltas = deltas
         self._limits = limits
@@ -56,11 +53,9 @@ class Gatherer:
 
     def apart(self, table: EntryTable) -> Gatherer:
         """One for a worker, which puts its part into ``table`` and keeps all else by itself."""
-        links = LinkTable(table.width)
         return Gatherer(
             table,
-            links,
-            self._examine.apart(table, links),
+            self._examine.apart(table),
             self.deltas.apart(),
             limits=self._limits,
             findings=self._findings.apart(),
@@ -71,15 +66,15 @@ class Gatherer:
         from packparse.portion import examined, examined_head
 
         table = self.table
-        head = (len(table), table.end, table.deltas, examined_head(self._examine, self._links))
-        columns = [*table.columns(), *self.deltas.columns(), *examined(self._examine, self._links)]
+        head = (len(table), table.end, table.deltas, examined_head(self._examine))
+        columns = [*table.columns(), *self.deltas.columns(), *examined(self._examine)]
         send(head, columns)
 
     def fits(self, head: Gathered) -> bool:
-        """Whether what was sent with ``head`` passes no limit together with what is here."""
+        """Whether what was sent with ``head`` fits to what is here already."""
         from packparse.portion import fits
 
-        return fits(head[-1], self._examine, self._links, self._limits)
+        return fits(head[-1], self._examine)
 
     def take_over(self, worker: Worker, head: Gathered) -> None:
         """Take over what was sent; ``head`` is its head."""
@@ -89,7 +84,7 @@ class Gatherer:
         first = len(self.table)
         self.table.take_over(worker, end, deltas)
         self.deltas.take_over(worker, first)
-        take_examined(worker, examined, self._examine, self._links, first)
+        take_examined(worker, examined, self._examine, first)
 
     def take(self, entries: Iterable[Entry]) -> None:
         """Take all entries. Raises PackError: tooManyLinks, and what ``entries`` raises."""
@@ -105,7 +100,7 @@ class Gatherer:
                 if (
                     len(batch) == _BATCH
                     or entry.size > _BATCH_BYTES
-                    or self._links.total + most > self._limits.links
+                    or self._examine.links.total + most > self._limits.links
                 ):
                     full, batch, most = batch, [], 0
                     self._take(full)

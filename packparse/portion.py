@@ -16,8 +16,7 @@ from packparse.oddity import Oddity
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from packparse.examine import Examiner
-    from packparse.graph import LinkColumn, LinkTable
-    from packparse.limits import Limits
+    from packparse.graph import LinkColumn
     from packparse.workers import Column, Worker
 
     # Of an oddity: name of its code, detail, message, limit that was passed, entry, kind.
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["examined", "examined_head", "fits", "take_examined"]
 
 
-def examined_head(examiner: Examiner, links: LinkTable) -> Examined:
+def examined_head(examiner: Examiner) -> Examined:
     """What an examiner that works apart found out, but for its columns."""
     reader = examiner.reader
     folds = None if reader.link_folds is None else list(reader.link_folds)
@@ -36,31 +35,24 @@ def examined_head(examiner: Examiner, links: LinkTable) -> Examined:
         (odd.code.name, odd.detail, odd.message, _limit(odd), number, kind)
         for odd, number, kind in examiner.noted or ()
     ]
-    return examiner.commits, links.total, reader.longest_name, folds, oddities
+    return examiner.commits, examiner.links.total, reader.longest_name, folds, oddities
 
 
-def examined(examiner: Examiner, links: LinkTable) -> list[Column]:
+def examined(examiner: Examiner) -> list[Column]:
     """The columns of an examiner that works apart."""
     columns: list[Column] = [b"".join(examiner.submodules), *examiner.special.columns()]
-    for column in links.columns.values():
+    for column in examiner.links.columns.values():
         columns += (column.ids, column.sources, column.ends, column.derived, column.exchanged)
     return columns
 
 
-def fits(head: Examined, examiner: Examiner, links: LinkTable, limits: Limits) -> bool:
-    """Whether what :func:`examined_head` made passes no limit together with what is here."""
+def fits(head: Examined, examiner: Examiner) -> bool:
+    """Whether what :func:`examined_head` made fits to what is here already."""
     commits, total, _longest_name, _folds, oddities = head
-    return (
-        examiner.commits + commits <= limits.commits
-        and links.total + total <= limits.links
-        # Else one that is told once may count again, or not, by who has forgotten what.
-        and examiner.can_find(len(oddities))
-    )
+    return examiner.fits(commits, total, len(oddities))
 
 
-def take_examined(
-    worker: Worker, head: Examined, examiner: Examiner, links: LinkTable, first: int
-) -> None:
+def take_examined(worker: Worker, head: Examined, examiner: Examiner, first: int) -> None:
     """Take over what :func:`examined_head` and :func:`examined` sent.
 
     ``first`` is the number of the entry that was entry 0 to the worker. The entries are in the
@@ -72,9 +64,9 @@ def take_examined(
     special = [bytearray() for _ in examiner.special.columns()]
     for ids in special:
         worker.column(ids)
-    for column in links.columns.values():
+    for column in examiner.links.columns.values():
         _take_links(worker, column, first)
-    links.total += total
+    examiner.links.total += total
     examiner.commits += commits
     examiner.take_over(submodules, special, longest_name, folds)
     for name, detail, message, limit, number, kind in oddities:

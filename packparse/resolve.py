@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from packparse.deltastore import DeltaStore
     from packparse.examine import Examiner
     from packparse.findings import Findings
-    from packparse.graph import LinkTable
     from packparse.limits import Limits
     from packparse.objects.tree import TreeLinks
     from packparse.outside import BaseReader
@@ -140,9 +139,7 @@ class Resolver:
         else:
             from packparse.share import SharedFamilies
 
-            links = self.examiner.links
-            shared = SharedFamilies(self, table, links, self._limits, workers)
-            shared.rebuild(array("I", roots))
+            SharedFamilies(self, table, workers).rebuild(array("I", roots))
         if table.unresolved:
             self._serve_from_outside()
         if table.unresolved and not self.broken:
@@ -157,12 +154,12 @@ class Resolver:
                 done = table.deltas - table.unresolved
                 self.on_progress("rebuilding", done, table.deltas)
 
-    def work_apart(self, links: LinkTable) -> Examiner:
-        """In a worker: begin with nothing done, and these links; return what looks into objects."""
+    def work_apart(self) -> Examiner:
+        """In a worker: begin with nothing done, and no links; return what looks into objects."""
         self.on_progress = None
         self.depth = self.broken = 0
         self.rebuilt_bytes = self.copied_bytes = self._delta_bytes = self._restored_bytes = 0
-        self.examiner = self.examiner.apart(self._table, links)
+        self.examiner = self.examiner.apart(self._table)
         return self.examiner
 
     def totals(self) -> tuple[int, ...]:

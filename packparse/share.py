@@ -16,12 +16,10 @@ from operator import ne
 from packparse.entry import REF_DELTA, TREE
 from packparse.errors import PackError
 from packparse.examine import Unusual
-from packparse.graph import LinkTable
 from packparse.portion import examined, examined_head, fits, take_examined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from packparse.limits import Limits
     from packparse.resolve import Resolver
     from packparse.table import EntryTable
     from packparse.workers import Column, Send, Worker, Workers
@@ -43,18 +41,9 @@ _LESS = 0.04
 class SharedFamilies:
     """Rebuilds families of deltas with the help of ``workers``."""
 
-    def __init__(
-        self,
-        resolver: Resolver,
-        table: EntryTable,
-        links: LinkTable,
-        limits: Limits,
-        workers: Workers,
-    ) -> None:
+    def __init__(self, resolver: Resolver, table: EntryTable, workers: Workers) -> None:
         self._resolver = resolver
         self._table = table
-        self._links = links
-        self._limits = limits
         self._workers = workers
 
     def rebuild(self, roots: array[int]) -> None:
@@ -72,8 +61,7 @@ class SharedFamilies:
         """In a worker: rebuild families, and send what came of it; None where it is unusual."""
         table, resolver = self._table, self._resolver
         before = bytes(table.kinds)
-        links = LinkTable(table.width)
-        examiner = resolver.work_apart(links)
+        examiner = resolver.work_apart()
         try:
             resolver.families(run)
         except (PackError, Unusual, OSError):
@@ -90,8 +78,8 @@ class SharedFamilies:
             bytes(table.kinds[number] for number in done),
             b"".join(map(table.oid, done)),
         ]
-        head = resolver.totals(), examined_head(examiner, links)
-        send(head, [*columns, *examined(examiner, links)])
+        head = resolver.totals(), examined_head(examiner)
+        send(head, [*columns, *examined(examiner)])
 
     def _take_over(self, worker: Worker) -> bool:
         """Take over what a worker found; whether all is usual, and within the limits."""
@@ -101,8 +89,7 @@ class SharedFamilies:
             worker.end()
             return False
         totals, found = head
-        examiner, links = resolver.examiner, self._links
-        if not (resolver.fits(totals) and fits(found, examiner, links, self._limits)):
+        if not (resolver.fits(totals) and fits(found, resolver.examiner)):
             worker.stop()
             return False
         done, sizes, bases = array("I"), array("I"), array("I")
@@ -120,7 +107,7 @@ class SharedFamilies:
             resolver.deltas.take(number)
             at += table.width
         resolver.add(totals)
-        take_examined(worker, found, examiner, links, 0)
+        take_examined(worker, found, resolver.examiner, 0)
         worker.end()
         return True
 

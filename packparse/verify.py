@@ -129,7 +129,6 @@ class Verifier(Inspection):
     def _gather(self) -> Gatherer:
         return Gatherer(
             self.table,
-            self._links,
             self._examine,
             DeltaStore(self.options.cache_budget // 2),
             limits=self._limits,

@@ -110,7 +110,7 @@ class Shape:
 
     @property
     def ends(self) -> array[int]:
-        """Where each entry ends in a tree's content; made when a tree is patched."""
+        """Where each entry ends in a tree's content; made when it is asked for."""
         if self._ends is None:
             heads = self.key.split(b"\0")
             self._ends = array("I", accumulate(len(head) + 1 + self.width for head in heads))
