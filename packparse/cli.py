@@ -117,17 +117,9 @@ def _columns() -> int:
 
 
 def _show_version() -> None:
-    print("packcheck", _version() or "(not installed: run from its source)")
+    from packparse.version import installed
 
-
-def _version() -> str | None:
-    """The version that is installed; None when this runs from its source."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("packcheck")
-    except PackageNotFoundError:
-        return None
+    print("packcheck", installed() or "(not installed: run from its source)")
 
 
 def _verify(parsed: argparse.Namespace) -> int:
@@ -158,8 +150,9 @@ def _verify(parsed: argparse.Namespace) -> int:
             packs.close()
     if render is None:
         from packparse.formats import sarif
+        from packparse.version import installed
 
-        sys.stdout.write(sarif.render_all(reports, _version()))
+        sys.stdout.write(sarif.render_all(reports, installed()))
     return status
 
 
@@ -244,21 +237,13 @@ def _known(path: str, chosen: ObjectFormat, bases: list[bytes]) -> Known:
 
 
 def _policy(name: str) -> Policy:
-    from packparse.policy import Policy
-
     if name == "candidate":
+        from packparse.policy import Policy
+
         return Policy()
-    from packparse import policy
-    from packparse.policies import TEXTS
+    from packparse.scan import find_policy
 
-    if name in TEXTS:
-        return policy.named(name)
-    if name.isidentifier() and not os.path.exists(name):
-        message = f"no policy {name!r}: give a file, or one of {', '.join(TEXTS)}"
-        raise MisuseError(message)
-    from packparse.scan import read_policy
-
-    return policy.parse(read_policy(name), name)
+    return find_policy(name)
 
 
 def _explain(parsed: argparse.Namespace) -> int:

@@ -7,10 +7,18 @@ bidirectional or zero-width character reaches a reader.
 
 from __future__ import annotations
 
-__all__ = ["quote", "shorten"]
+from packparse import late
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import Match
+
+__all__ = ["quote", "shorten", "unquote"]
 
 _NAMED = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 _NAMED |= {0x22: '\\"', 0x5C: "\\\\"}
+_BYTES = {text[1:].encode(): bytes([byte]) for byte, text in _NAMED.items()}
+_ESCAPED = late.pattern(rb'\\(?:([abtnvfr"\\])|([0-7]{3}))')
 _PLAIN = bytes(byte for byte in range(0x20, 0x7F) if byte not in _NAMED)
 _LONGEST = 200
 
@@ -22,11 +30,24 @@ def quote(name: bytes) -> str:
     return '"' + "".join(map(_escape, name)) + '"'
 
 
+def unquote(text: str) -> bytes | None:
+    """The name that :func:`quote` made ``text`` of; None if it makes no such text of any name."""
+    raw = text.encode("ascii", "replace")
+    name = _ESCAPED.sub(_unescape, raw[1:-1]) if raw[:1] == b'"' else raw
+    # Read leniently, and compared: only the one spelling passes.
+    return name if quote(name) == text else None
+
+
 def shorten(name: bytes) -> str:
     """Like :func:`quote`, for messages: at most the first 200 bytes are shown."""
     if len(name) <= _LONGEST:
         return quote(name)
     return f"{quote(name[:_LONGEST])}... ({len(name)} bytes)"
+
+
+def _unescape(match: Match[bytes]) -> bytes:
+    named, octal = match.groups()
+    return _BYTES[named] if named else bytes([int(octal, 8) & 0xFF])
 
 
 def _escape(byte: int) -> str:

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from packparse.basepack import BasePacks
     from packparse.knownlist import KnownList
     from packparse.limits import Limits
+    from packparse.policy import Policy
     from packparse.progress import Progress
     from packparse.reader import ReadAt
     from packparse.report import Report
 
-__all__ = ["STANDARD_INPUT", "open_base_packs", "read_known", "read_policy", "verify_path"]
+__all__ = [
+    "STANDARD_INPUT", "find_policy", "open_base_packs", "read_known", "read_policy", "verify_path",
+]  # fmt: skip
 
 # The name that stands for standard input.
 STANDARD_INPUT = "-"
@@ -100,6 +103,22 @@ def read_known(path: str, object_format: ObjectFormat = SHA1) -> KnownList:
     except OSError as error:
         raise unreadable(f"the list of known objects {name}", error) from None
     return listed
+
+
+def find_policy(name: str) -> Policy:
+    """The policy that ships under ``name``, or the one in the file of that name.
+
+    Raises MisuseError, PackError (cannotRead).
+    """
+    from packparse import policy
+    from packparse.policies import TEXTS
+
+    if name == "candidate" or name in TEXTS:
+        return policy.named(name)
+    if name.isidentifier() and not os.path.exists(name):
+        message = f"no policy {name!r}: give a file, or one of {', '.join(TEXTS)}"
+        raise MisuseError(message)
+    return policy.parse(read_policy(name), name)
 
 
 def read_policy(path: str) -> str:

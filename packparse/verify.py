@@ -73,10 +73,17 @@ class Verifier(Inspection):
         )
         self._gatherer = self._gather()
         self._scanned = 0
+        # Raw ids of objects outside the file that deltas of it rest on.
+        self.outside_bases: set[bytes] = set()
         self._ahead: Ahead | None = None
         self._shared: tuple[Workers, ReadAt] | None = None
         if length is not None and length > self._limits.pack_bytes:
             self.refuse(self._limits.passed("pack_bytes", length, "the file has"))
+
+    @property
+    def pack_offset(self) -> int:
+        """Where the pack begins in the file: behind a bundle's header."""
+        return 0 if self._intake.header is None else self._intake.header.length
 
     def share(self, workers: Workers, read_at: ReadAt) -> None:
         """Let other processes do a part of the work, which read the file through ``read_at``.
@@ -198,6 +205,7 @@ class Verifier(Inspection):
     def _read_base(self, oid: bytes) -> tuple[int, bytes] | None:
         """A base of deltas from outside; it must be among what the producer was given."""
         given = self._outside.read(oid)
+        self.outside_bases.add(oid)
         if given is not None and self._outside.listed and self._outside.kind(oid) is None:
             message = "a delta rests on an object of the repository that was not given"
             self._findings.add(checks.SMUGGLED_BASE, message, oid=oid)

@@ -1,0 +1,1 @@
+"""The commands of ``git candidate``, one module each."""

@@ -1,0 +1,283 @@
+"""Reading the shared store: one ``git cat-file``, every answer hashed again, and the seeded set.
+
+``cat-file`` returns a tampered loose object under its old id with status 0 (design, section 8), so
+nothing that it gives is believed before its hash is that id. Its environment shuts out replace
+refs, grafts, shallow files, the commit graph, configuration and hooks. Alternates of the shared
+store are followed, since they are where its objects are; what they hold is hashed like the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from typing import TYPE_CHECKING
+
+from importer import git
+from importer.errors import BASE_MISSING, GIT_FAILED, STORE_CORRUPT, ImportFailed, ImportRefused
+from packparse.entry import BLOB, COMMIT, KIND_NUMBERS, TREE
+from packparse.errors import PackError
+from packparse.limits import Limits
+from packparse.objects import commit as commits
+from packparse.objects import tree as trees
+from packparse.outside import checked_object
+from packparse.table import split_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from importer.world import World
+    from packparse.objectformat import ObjectFormat
+
+__all__ = ["SeededSet", "StoreReader"]
+
+# Requests that are written before their answers are read; they fit into a pipe (64 KiB).
+_AT_ONCE = 500
+_CHUNK = 1 << 18
+_LINE = 200
+
+
+class StoreReader:
+    """Objects of the shared store, read through one process that is started when it is needed.
+
+    Raises ImportFailed: gitFailed, storeCorrupt.
+    """
+
+    def __init__(self, bench: git.Bench, object_format: ObjectFormat, world: World) -> None:
+        self._bench = bench
+        self._format = object_format
+        self._world = world
+        self._pipes: _Pipes | None = None
+
+    def close(self) -> None:
+        """End the process."""
+        if self._pipes is not None:
+            self._pipes.close()
+            self._pipes = None
+
+    def renew(self) -> None:
+        """Let the next answer come from what is on disk then, and not from what was read before.
+
+        A process keeps packs open that were removed meanwhile.
+        """
+        self.close()
+
+    def about(self, oid: bytes) -> tuple[int, int] | None:
+        """Kind and size of an object as the store says it, None where it has none."""
+        pipes = self._opened()
+        pipes.ask(b"info %s\n" % oid.hex().encode())
+        return self._header(pipes, oid)
+
+    def read(self, oid: bytes) -> tuple[int, bytes] | None:
+        """Kind and content of an object, hashed; None where there is none."""
+        pipes = self._opened()
+        pipes.ask(_contents_of([oid]))
+        return self._content(pipes, oid)
+
+    def read_all(self, oids: Iterable[bytes]) -> Iterator[tuple[int, bytes] | None]:
+        """Kinds and contents of objects in their order, each hashed; None where there is none."""
+        waiting = list(oids)
+        pipes = self._opened()
+        try:
+            for at in range(0, len(waiting), _AT_ONCE):
+                batch = waiting[at : at + _AT_ONCE]
+                pipes.ask(_contents_of(batch))
+                for oid in batch:
+                    yield self._content(pipes, oid)
+        except BaseException:
+            # Answers that nobody took would be taken for those of the next question.
+            self.close()
+            raise
+
+    def _opened(self) -> _Pipes:
+        if self._pipes is None:
+            self._pipes = _Pipes(self._bench, self._world)
+        return self._pipes
+
+    def _header(self, pipes: _Pipes, oid: bytes) -> tuple[int, int] | None:
+        line = pipes.line()
+        name = oid.hex().encode()
+        kind, _, size = line.removeprefix(name + b" ").partition(b" ")
+        if kind == b"missing" and line.startswith(name):
+            return None
+        if not line.startswith(name) or kind not in KIND_NUMBERS or not size.isdigit():
+            raise ImportFailed(GIT_FAILED, "git cat-file gave an answer that is none", retry=False)
+        return KIND_NUMBERS[kind], int(size)
+
+    def _content(self, pipes: _Pipes, oid: bytes) -> tuple[int, bytes] | None:
+        header = self._header(pipes, oid)
+        if header is None:
+            return None
+        kind, size = header
+        content = pipes.take(size + 1)[:-1]
+        try:
+            return checked_object(self._format, oid, (kind, content))
+        except PackError as error:
+            message = f"{oid.hex()}: {error.message}"
+            raise ImportFailed(STORE_CORRUPT, message, retry=False) from None
+
+
+def _contents_of(oids: Iterable[bytes]) -> bytes:
+    return b"".join(b"contents %s\n" % oid.hex().encode() for oid in oids)
+
+
+class _Pipes:
+    """A running ``git cat-file --batch-command``, and what it said and nobody took yet."""
+
+    def __init__(self, bench: git.Bench, world: World) -> None:
+        self._world = world
+        self._bench = bench
+        self._rest = b""
+        requests, self._requests = os.pipe()
+        self._answers, answers = os.pipe()
+        self._errors = world.files.create(f"err-{world.token(4).hex()}", at=bench.folder)
+        try:
+            self._process = git.start(
+                bench,
+                ("cat-file", "--batch-command"),
+                stdin=requests,
+                stdout=answers,
+                stderr=self._errors,
+                # It serves many imports, and maps packs of the host.
+                caps=git.Caps(memory=4 << 30, seconds=24 * 3600),
+            )
+        except BaseException:
+            os.close(self._requests)
+            os.close(self._answers)
+            os.close(self._errors)
+            raise
+        finally:
+            os.close(requests)
+            os.close(answers)
+
+    def close(self) -> None:
+        """End it: it only reads, so there is nothing that it has to finish."""
+        os.close(self._requests)
+        os.close(self._answers)
+        os.close(self._errors)
+        self._process.end()
+
+    def ask(self, requests: bytes) -> None:
+        """Write requests."""
+        try:
+            os.write(self._requests, requests)
+        except BrokenPipeError:
+            raise self._ended() from None
+
+    def line(self) -> bytes:
+        """The next line, without its end."""
+        while b"\n" not in self._rest:
+            if len(self._rest) > _LINE:
+                raise ImportFailed(GIT_FAILED, "git cat-file gave an endless line", retry=False)
+            self._rest += self._more()
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def take(self, length: int) -> bytes:
+        """So many of the next bytes."""
+        pieces = [self._rest]
+        have = len(self._rest)
+        while have < length:
+            pieces.append(self._more())
+            have += len(pieces[-1])
+        whole = b"".join(pieces)
+        self._rest = whole[length:]
+        return whole[:length]
+
+    def _more(self) -> bytes:
+        ready, _, _ = select.select([self._answers], [], [], git.TIMEOUT)
+        if not ready:
+            self._process.end()
+            raise ImportFailed(GIT_FAILED, "git cat-file gave no answer in time")
+        data = os.read(self._answers, _CHUNK)
+        if not data:
+            raise self._ended()
+        return data
+
+    def _ended(self) -> ImportFailed:
+        os.lseek(self._errors, 0, os.SEEK_SET)
+        told = git.Outcome(0, b"", os.read(self._errors, 4_096)).told()
+        return ImportFailed(GIT_FAILED, f"git cat-file ended: {told or 'it said nothing'}")
+
+
+class SeededSet:
+    """The objects that a launch gave its producer, found as they are asked for.
+
+    First the base, then the base's whole tree, level by level; for a full seed then the history.
+    ``boundary`` are commits whose parents were not given. Raises ImportRefused: baseMissing, where
+    something of the set cannot be had, and what the reader raises.
+    """
+
+    def __init__(
+        self,
+        reader: StoreReader,
+        object_format: ObjectFormat,
+        bases: Iterable[bytes],
+        *,
+        full: bool = False,
+        boundary: frozenset[bytes] = frozenset(),
+    ) -> None:
+        self._reader = reader
+        self._width = object_format.width
+        self._kinds = dict.fromkeys(bases, COMMIT)
+        self._boundary = boundary
+        self._full = full
+        self._steps = self._walk()
+
+    def kind(self, oid: bytes) -> int | None:
+        """The kind of an object of the set; None for any other."""
+        while oid not in self._kinds:
+            if next(self._steps, None) is None:
+                return None
+        return self._kinds[oid]
+
+    def _walk(self) -> Iterator[bool]:
+        """Put objects into ``_kinds``, a batch of trees or commits at each step."""
+        listed = list(self._kinds)
+        while listed:
+            roots: list[bytes] = []
+            parents: list[bytes] = []
+            for oid, content in self._contents(listed, COMMIT):
+                root, links = self._links(oid, content)
+                roots.append(root)
+                if oid not in self._boundary:
+                    parents += split_ids(links, self._width)
+            yield from self._walk_trees(self._new(roots, TREE))
+            if not self._full:
+                return
+            listed = self._new(parents, COMMIT)
+            yield True
+
+    def _links(self, oid: bytes, content: bytes) -> tuple[bytes, bytes]:
+        try:
+            return commits.links(content, self._width, _ANY)
+        except PackError as error:
+            message = f"{oid.hex()}, which the launch was given, is malformed: {error.message}"
+            raise ImportFailed(STORE_CORRUPT, message, retry=False) from None
+
+    def _walk_trees(self, level: list[bytes]) -> Iterator[bool]:
+        while level:
+            below: list[bytes] = []
+            for _oid, content in self._contents(level, TREE):
+                for mode, _name, target in trees.entries(content, self._width):
+                    kind = trees.target_kind(mode)
+                    if kind == TREE:
+                        below.append(target)
+                    elif kind == BLOB:
+                        self._kinds.setdefault(target, BLOB)
+            level = self._new(below, TREE)
+            yield True
+
+    def _new(self, oids: Iterable[bytes], kind: int) -> list[bytes]:
+        new = [oid for oid in dict.fromkeys(oids) if oid not in self._kinds]
+        self._kinds.update(dict.fromkeys(new, kind))
+        return new
+
+    def _contents(self, oids: list[bytes], kind: int) -> Iterator[tuple[bytes, bytes]]:
+        for oid, given in zip(oids, self._reader.read_all(oids), strict=True):
+            if given is None or given[0] != kind:
+                message = f"{oid.hex()}, which the launch was given, is not in the repository"
+                raise ImportRefused(BASE_MISSING, message)
+            yield oid, given[1]
+
+
+_ANY = Limits("history", {"parents": 1 << 30})

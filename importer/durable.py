@@ -1,0 +1,265 @@
+"""Every file operation of the importer, relative to open directories, following no link.
+
+``Files`` is the one door to the file system. What changes it goes through ``_act``, so that a test
+can fail, shorten or kill at any of these operations and at no other place.
+
+A file is published by writing all of it under a temporary name, fsync, giving it its own name, and
+fsync of the directory: a reader sees the whole file or none, also after the power failed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = [
+    "TEMPORARY", "Files", "Identity", "UnsafeFileError", "check_plain", "identity", "read_up_to",
+]  # fmt: skip
+
+# Names of files that are not whole yet; git calls its own so as well, and sweeps them.
+TEMPORARY = "tmp_"
+
+_PRIVATE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY
+_READ = os.O_RDONLY | _PRIVATE
+_DIRECTORY = _READ | os.O_DIRECTORY
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | _PRIVATE
+_CHUNK = 1 << 20
+
+T = TypeVar("T")
+
+
+class UnsafeFileError(Exception):
+    """What stands under a name is not a regular file with one name; ``args[0]`` says what it is."""
+
+
+class Identity(NamedTuple):
+    """What the system calls a file or directory, whatever its path."""
+
+    device: int
+    inode: int
+
+
+def identity(status: os.stat_result) -> Identity:
+    """The identity in the answer of a stat."""
+    return Identity(status.st_dev, status.st_ino)
+
+
+class Files:
+    """File operations. All raise OSError; ``at`` is an open directory, names have no slash."""
+
+    def _act(self, operation: str, function: Callable[..., T], *arguments: object) -> T:
+        """Do what changes the file system; ``operation`` is its name."""
+        del operation
+        return function(*arguments)
+
+    # Reading
+
+    def open_folder(self, name: str, *, at: int | None = None) -> int:
+        """A descriptor of a directory that is no link."""
+        return os.open(name, _DIRECTORY, dir_fd=at)
+
+    @contextmanager
+    def folder(self, name: str, *, at: int | None = None) -> Iterator[int]:
+        """A directory that is no link, open inside of the block."""
+        descriptor = self.open_folder(name, at=at)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def open_file(self, name: str, *, at: int) -> int:
+        """A descriptor for reading a regular file that has one name.
+
+        Raises UnsafeFileError for a link, a FIFO, a device, a folder, or a file with other names.
+        """
+        try:
+            # O_NONBLOCK: opening a FIFO must not wait for a writer.
+            descriptor = os.open(name, _READ | os.O_NONBLOCK, dir_fd=at)
+        except OSError as error:
+            if error.errno in {errno.ELOOP, errno.ENXIO, errno.ENODEV}:
+                raise UnsafeFileError(self._kind(name, at)) from None
+            raise
+        try:
+            check_plain(os.fstat(descriptor))
+        except UnsafeFileError:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def read(self, name: str, *, at: int, most: int) -> bytes | None:
+        """The content of a regular file; None where there is none.
+
+        Raises UnsafeFileError, and OSError (EFBIG) where there are more than ``most`` bytes.
+        """
+        try:
+            descriptor = self.open_file(name, at=at)
+        except FileNotFoundError:
+            return None
+        try:
+            content = read_up_to(descriptor, most + 1)
+        finally:
+            os.close(descriptor)
+        if len(content) > most:
+            raise OSError(errno.EFBIG, f"more than {most} bytes")
+        return content
+
+    def status(self, name: str, *, at: int) -> os.stat_result | None:
+        """What stands under a name, links not followed; None where nothing does."""
+        try:
+            return os.stat(name, dir_fd=at, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def names(self, at: int) -> list[str]:
+        """The names in a directory, sorted."""
+        return sorted(os.listdir(at))
+
+    def _kind(self, name: str, at: int) -> str:
+        status = self.status(name, at=at)
+        return "nothing" if status is None else kind_of(status.st_mode)
+
+    # Changing
+
+    def create(self, name: str, *, at: int, mode: int = 0o600) -> int:
+        """A descriptor for writing a file that did not exist."""
+        return self._act("create", lambda: os.open(name, _NEW, mode, dir_fd=at))
+
+    def open_shared(self, name: str, *, at: int, mode: int) -> int:
+        """A descriptor of a file that several processes share; it is made where there is none."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | _PRIVATE
+        return self._act("create", lambda: os.open(name, flags, mode, dir_fd=at))
+
+    def write(self, descriptor: int, data: bytes | memoryview) -> None:
+        """Write all of ``data`` where the descriptor stands."""
+        view = memoryview(data)
+        while view:
+            view = view[self._act("write", os.write, descriptor, view) :]
+
+    def cut(self, descriptor: int, length: int) -> None:
+        """Drop what lies behind ``length`` bytes."""
+        self._act("truncate", os.ftruncate, descriptor, length)
+
+    def allow(self, descriptor: int, mode: int) -> None:
+        """Set the permissions of an open file."""
+        self._act("chmod", os.fchmod, descriptor, mode)
+
+    def sync(self, descriptor: int) -> None:
+        """Make an open file, or the names in an open directory, durable."""
+        self._act("fsync", os.fsync, descriptor)
+
+    def make_folder(self, name: str, *, at: int | None = None, mode: int = 0o700) -> None:
+        """Make a directory."""
+        self._act("mkdir", lambda: os.mkdir(name, mode, dir_fd=at))
+
+    def link(self, name: str, new: str, *, at: int, to: int) -> None:
+        """Give a file one more name, which must be free."""
+        self._act(
+            "link",
+            lambda: os.link(name, new, src_dir_fd=at, dst_dir_fd=to, follow_symlinks=False),
+        )
+
+    def rename(self, name: str, new: str, *, at: int) -> None:
+        """Give a file or directory another name; a file that has it is replaced."""
+        self._act("rename", lambda: os.rename(name, new, src_dir_fd=at, dst_dir_fd=at))
+
+    def remove(self, name: str, *, at: int) -> bool:
+        """Remove a name of a file; whether there was one."""
+        try:
+            self._act("unlink", lambda: os.unlink(name, dir_fd=at))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove_folder(self, name: str, *, at: int) -> bool:
+        """Remove a directory and all that is in it, following no link; whether there was one."""
+        try:
+            inside = self.open_folder(name, at=at)
+        except FileNotFoundError:
+            return False
+        try:
+            for entry in self.names(inside):
+                status = self.status(entry, at=inside)
+                if status is not None and stat.S_ISDIR(status.st_mode):
+                    self.remove_folder(entry, at=inside)
+                else:
+                    self.remove(entry, at=inside)
+        finally:
+            os.close(inside)
+        try:
+            self._act("rmdir", lambda: os.rmdir(name, dir_fd=at))
+        except FileNotFoundError:
+            return False
+        return True
+
+    # Publishing
+
+    def write_once(self, name: str, data: bytes, *, at: int, mode: int = 0o600) -> None:
+        """Publish a file under a name that is free. Raises FileExistsError where it is not.
+
+        The caller holds the lock that belongs to the folder.
+        """
+        if self.status(name, at=at) is not None:
+            raise FileExistsError(errno.EEXIST, "there is one already", name)
+        # A link and a removal would leave a file with two names to a crash between them.
+        self.replace(name, data, at=at, mode=mode)
+
+    def replace(self, name: str, data: bytes, *, at: int, mode: int = 0o600) -> None:
+        """Publish a file in the place of one that has the name, if there is one."""
+        temporary = self._write_temporary(name, data, at=at, mode=mode)
+        self.rename(temporary, name, at=at)
+        self.sync(at)
+
+    def _write_temporary(self, name: str, data: bytes, *, at: int, mode: int) -> str:
+        """Write a durable file under the temporary name that belongs to ``name``; return it.
+
+        Whoever publishes under a name holds a lock, so a file that is there is a leftover.
+        """
+        temporary = TEMPORARY + name
+        self.remove(temporary, at=at)
+        descriptor = self.create(temporary, at=at, mode=mode)
+        try:
+            self.write(descriptor, data)
+            # The umask has no say in what others may read.
+            self.allow(descriptor, mode)
+            self.sync(descriptor)
+        finally:
+            os.close(descriptor)
+        return temporary
+
+
+def read_up_to(descriptor: int, most: int) -> bytes:
+    """What an open file holds from here on, ``most`` bytes of it."""
+    pieces = []
+    while most > 0 and (piece := os.read(descriptor, min(most, _CHUNK))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
+
+
+def check_plain(status: os.stat_result) -> None:
+    """Raise UnsafeFileError for anything but a regular file that has one name."""
+    if not stat.S_ISREG(status.st_mode):
+        raise UnsafeFileError(kind_of(status.st_mode))
+    if status.st_nlink != 1:
+        message = f"a file with {status.st_nlink} names"
+        raise UnsafeFileError(message)
+
+
+def kind_of(mode: int) -> str:
+    """What a mode says that something is, for messages."""
+    kinds = {
+        stat.S_IFLNK: "a symbolic link",
+        stat.S_IFIFO: "a FIFO",
+        stat.S_IFDIR: "a directory",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+        stat.S_IFREG: "a regular file",
+    }
+    return kinds.get(stat.S_IFMT(mode), "something else")

@@ -1,0 +1,378 @@
+"""Native git, hardened: the one room that runs another program (contracts A24, A48 to A50).
+
+Every process gets a private GIT_DIR of its own, made anew and removed afterwards. So the host's
+configuration, hooks, grafts, replace refs, shallow file and attributes are not there to be read;
+only its objects are, by GIT_OBJECT_DIRECTORY. The environment is a short list. Output goes to
+files, input comes from one, so neither a terminal nor a buffering thread of ``sh`` is in between.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import resource
+import select
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import sh
+
+from importer.durable import read_up_to
+from importer.errors import GIT_FAILED, NOT_A_REPOSITORY, ImportFailed, ImportRefused
+from packparse.escape import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from importer.world import World
+    from packparse.objectformat import ObjectFormat
+
+__all__ = ["Bench", "Caps", "Layout", "Outcome", "Process", "bench", "layout", "run", "start",
+           "version"]  # fmt: skip
+
+# A50. Local work on what the limits let through takes seconds.
+TIMEOUT = 120.0
+# How long a process has to end by itself once it is told to.
+_GRACE = 2.0
+# Of standard output and standard error, each.
+_OUTPUT = 64 << 10
+_SHOWN = 500
+_KEPT = ("PATH", "TMPDIR")
+_SWITCHES = (
+    "--no-replace-objects",
+    "-c", "core.commitGraph=false",
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "core.fsmonitor=false",
+    "-c", "gc.auto=0",
+    "-c", "maintenance.auto=false",
+    "-c", "protocol.allow=never",
+    # Files of the quarantine are made durable by us, once.
+    "-c", "core.fsync=none",
+    # Without these a limit on address space kills git beside a large pack (design, section 8).
+    "-c", "core.packedGitWindowSize=1m",
+    "-c", "core.packedGitLimit=64m",
+)  # fmt: skip
+_OLDEST = (2, 39)
+
+
+class Caps(NamedTuple):
+    """What one process may use: bytes of address space and of a file, seconds of processor."""
+
+    memory: int = 1 << 30
+    file: int = 1 << 30
+    seconds: int = int(TIMEOUT)
+
+
+class Outcome(NamedTuple):
+    """How a process ended: its exit status (negative: the signal), and what it wrote."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+    def told(self) -> str:
+        """What it said on standard error, for a message: printable, and not long."""
+        return shorten(b" ".join(self.stderr.split())[:_SHOWN])
+
+
+class Bench(NamedTuple):
+    """A private GIT_DIR: its path, an open descriptor of it, and the environment of git in it."""
+
+    path: str
+    folder: int
+    environment: Mapping[str, str]
+    world: World
+
+
+@contextmanager
+def bench(
+    world: World,
+    name: str,
+    *,
+    at: int,
+    path: str,
+    object_format: ObjectFormat,
+    objects: str,
+    alternates: str = "",
+    shared: str = "",
+) -> Iterator[Bench]:
+    """A private GIT_DIR under ``name`` in the open folder ``at``, whose path is ``path``.
+
+    ``objects`` is the object directory that git writes to, ``alternates`` one that it reads as
+    well. ``shared`` is the host's core.sharedRepository.
+    """
+    files = world.files
+    files.make_folder(name, at=at)
+    try:
+        with files.folder(name, at=at) as folder:
+            files.make_folder("refs", at=folder)
+            _write(world, "HEAD", "ref: refs/heads/none\n", at=folder)
+            _write(world, "config", _config(object_format, shared), at=folder)
+            private = f"{path}/{name}"
+            environment = _environment() | {
+                "GIT_DIR": private,
+                "GIT_OBJECT_DIRECTORY": objects,
+            }
+            if alternates:
+                environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _quoted(alternates)
+            yield Bench(private, folder, environment, world)
+    finally:
+        files.remove_folder(name, at=at)
+
+
+def run(
+    bench: Bench,
+    arguments: Sequence[str],
+    *,
+    stdin: int | None = None,
+    caps: Caps = Caps(),  # noqa: B008 - immutable
+    keep: Sequence[int] = (),
+    timeout: float = TIMEOUT,
+) -> Outcome:
+    """Run git to its end. ``keep`` are descriptors that it inherits, and so holds while it lives.
+
+    Raises ImportFailed: gitFailed, where it cannot be started or takes too long. How it ended is
+    for the caller to judge.
+    """
+    world = bench.world
+    out = world.files.create("out", at=bench.folder)
+    err = world.files.create("err", at=bench.folder)
+    try:
+        process = start(bench, arguments, stdin=stdin, stdout=out, stderr=err, caps=caps, keep=keep)
+        status = process.wait(timeout)
+        return Outcome(status, _read(out), _read(err))
+    finally:
+        os.close(out)
+        os.close(err)
+        world.files.remove("out", at=bench.folder)
+        world.files.remove("err", at=bench.folder)
+
+
+def start(
+    bench: Bench,
+    arguments: Sequence[str],
+    *,
+    stdin: int | None,
+    stdout: int,
+    stderr: int,
+    caps: Caps = Caps(),  # noqa: B008 - immutable
+    keep: Sequence[int] = (),
+) -> Process:
+    """Start git. Raises ImportFailed: gitFailed."""
+    return _start(
+        (*_SWITCHES, *arguments),
+        bench.environment,
+        cwd=bench.path,
+        descriptors=(stdin, stdout, stderr),
+        caps=caps,
+        keep=keep,
+    )
+
+
+class Process:
+    """A git that runs. It is in a process group of its own, and is ended as one.
+
+    ``life`` is the end of a pipe whose other end the whole group holds: it tells when all of it has
+    ended without looking every now and then, as ``sh`` does (in steps of 0.1 seconds).
+    """
+
+    def __init__(self, running: sh.RunningCommand, life: int) -> None:
+        self._running = running
+        self._life = life
+
+    def wait(self, timeout: float) -> int:
+        """The exit status, negative for a signal. Raises ImportFailed where it takes too long."""
+        try:
+            ended = self._ends_within(timeout)
+        except BaseException:
+            self.end()
+            raise
+        if not ended:
+            self.end()
+            message = f"git did not end within {timeout:g} seconds, and was killed"
+            raise ImportFailed(GIT_FAILED, message)
+        return self._reap()
+
+    def end(self) -> None:
+        """End the whole group: first asked to, then killed. Does nothing where it has ended."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                self._running.signal_group(number)
+            except ProcessLookupError:
+                break
+            if self._ends_within(_GRACE):
+                break
+        self._reap()
+
+    def _ends_within(self, seconds: float) -> bool:
+        return self._life < 0 or bool(select.select([self._life], [], [], seconds)[0])
+
+    def _reap(self) -> int:
+        if self._life >= 0:
+            os.close(self._life)
+            self._life = -1
+        # Unlike the method of the command, this one does not raise for a status.
+        return int(self._running.process.wait())
+
+
+class Layout(NamedTuple):
+    """Where the parts of a repository are: absolute paths, and what its objects are."""
+
+    common_dir: str
+    objects: str
+    object_format: str
+    shared: str
+
+
+def layout(path: str) -> Layout:
+    """Ask git where the repository of a folder has its parts.
+
+    This is the one question for which the repository's own configuration is read. Raises
+    ImportRefused (notARepository), ImportFailed (gitFailed).
+    """
+    told = _ask(
+        path,
+        "rev-parse", "--path-format=absolute",
+        "--git-common-dir", "--git-path", "objects", "--show-object-format",
+    )  # fmt: skip
+    lines = told.stdout.decode("utf-8", "surrogateescape").split("\n")
+    if told.status or len(lines) != 4:
+        reason = told.told() if told.status else "its path has a line feed"
+        raise ImportRefused(NOT_A_REPOSITORY, f"{shorten(os.fsencode(path))}: {reason}")
+    shared = _ask(path, "config", "--get", "core.sharedRepository").stdout.decode(
+        "ascii", "replace"
+    )
+    return Layout(lines[0], lines[1], lines[2], shared.strip() if shared.strip().isalnum() else "")
+
+
+@functools.cache
+def version() -> str:
+    """The version of git, as ``2.39.5``. Raises ImportFailed where it is too old for us."""
+    told = _ask("/", "version").stdout.decode("ascii", "replace")
+    match = re.match(r"git version ((\d+)\.(\d+)[\w.-]*)", told)
+    if match is None or (int(match[2]), int(match[3])) < _OLDEST:
+        message = (
+            f"git {_OLDEST[0]}.{_OLDEST[1]} or newer is needed; here is {shorten(told.encode())}"
+        )
+        raise ImportFailed(GIT_FAILED, message, retry=False)
+    return match[1]
+
+
+def _ask(path: str, *arguments: str) -> Outcome:
+    """Run git in a folder of somebody else's, to learn about it."""
+    out, err = os.memfd_create("out"), os.memfd_create("err")
+    try:
+        process = _start(
+            (*_SWITCHES, *arguments),
+            _environment(),
+            cwd=path,
+            descriptors=(None, out, err),
+            caps=Caps(),
+            keep=(),
+        )
+        return Outcome(process.wait(TIMEOUT), _read(out), _read(err))
+    finally:
+        os.close(out)
+        os.close(err)
+
+
+def _start(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    cwd: str,
+    descriptors: tuple[int | None, int, int],
+    caps: Caps,
+    keep: Sequence[int],
+) -> Process:
+    stdin, stdout, stderr = descriptors
+    life, alive = os.pipe()
+    null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    inherited = {alive, *keep}
+    source = open(null if stdin is None else stdin, "rb", closefd=False)  # noqa: SIM115 - no owner
+    try:
+        running = sh.Command("git")(
+            *arguments,
+            _in=source,
+            _out=stdout,
+            _err=stderr,
+            _env=dict(environment),
+            _cwd=cwd,
+            _bg=True,
+            _bg_exc=False,
+            _tty_in=False,
+            _tty_out=False,
+            _new_group=True,
+            _pass_fds=inherited,
+            _preexec_fn=_in_child(caps, inherited),
+        )
+    except (sh.ForkException, sh.CommandNotFound, OSError) as error:
+        os.close(life)
+        reason = shorten(str(error).strip().rpartition("\n")[2].encode("utf-8", "replace"))
+        raise ImportFailed(GIT_FAILED, f"git cannot be started: {reason}") from None
+    finally:
+        os.close(alive)
+        os.close(null)
+    return Process(running, life)
+
+
+def _in_child(caps: Caps, keep: Iterable[int]) -> Callable[[], None]:
+    def prepare() -> None:
+        for kind, most in (
+            (resource.RLIMIT_AS, caps.memory),
+            (resource.RLIMIT_FSIZE, caps.file),
+            (resource.RLIMIT_CPU, caps.seconds),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            hard = resource.getrlimit(kind)[1]
+            # A limit of the caller's that is lower stays.
+            least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (least, least))
+        for descriptor in keep:
+            os.set_inheritable(descriptor, True)  # noqa: FBT003 - as it is declared
+
+    return prepare
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return kept | {
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+    }
+
+
+def _config(object_format: ObjectFormat, shared: str) -> str:
+    lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = true"]
+    if shared:
+        lines.append(f"\tsharedRepository = {shared}")
+    if object_format.name != "sha1":
+        lines += ["[extensions]", f"\tobjectFormat = {object_format.name}"]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(path: str) -> str:
+    """A path in a list of paths: in C-style quotes, so that a colon is a part of it."""
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _write(world: World, name: str, text: str, *, at: int) -> None:
+    descriptor = world.files.create(name, at=at)
+    try:
+        world.files.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return read_up_to(descriptor, _OUTPUT)

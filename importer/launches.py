@@ -1,0 +1,142 @@
+"""What is asked of launches beside an import: recover, show, list, discard.
+
+All of it may be done twice, gives the same answer then, and may be killed at any point.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from importer import publish, recover
+from importer.errors import NO_RECEIPT, ImporterError, ImportRefused, translated
+from importer.journal import opened, peeked
+from importer.lock import L1, held
+from manifest.launch import Discarded, Imported, Publishing, Refused, Verified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from importer.journal import LaunchFile
+    from importer.lock import Lock
+    from importer.repository import Repository
+    from importer.state import State
+    from manifest.launch import Launch
+    from manifest.receipt import Receipt, Refusal
+
+__all__ = ["Recovered", "Shown", "discard", "listed", "own_lock", "proven", "recover_all", "show"]
+
+_PATIENCE = 60.0
+
+
+class Shown(NamedTuple):
+    """A launch as it is now.
+
+    ``state`` is launched, verified, publishing, imported, refused or discarded: what happened last.
+    """
+
+    record: Launch
+    state: str
+    at: int
+    receipt: Receipt | None
+    refusal: Refusal | None
+
+
+class Recovered(NamedTuple):
+    """What recovery did for a launch: its state then, names that were removed, and what failed."""
+
+    launch: str
+    state: str
+    removed: list[str]
+    error: ImporterError | None
+
+
+def show(state: State, launch: str) -> Shown:
+    """What is recorded of a launch. Raises ImportRefused (launchUnknown), ImportFailed."""
+    with translated(), peeked(state, launch) as file:
+        return _shown(file)
+
+
+def listed(state: State) -> list[Shown]:
+    """What is recorded of every launch, the oldest first. Raises ImportFailed: stateCorrupt."""
+    shown = [show(state, name) for name in state.names()]
+    return sorted(shown, key=lambda one: (one.at, one.record.launch))
+
+
+def proven(repository: Repository, launch: str) -> Receipt:
+    """The receipt of a launch, once the repository was asked whether it is still true.
+
+    Raises ImportRefused (noReceipt, receiptContradicted, baseMissing), ImportFailed.
+    """
+    with translated(), peeked(repository.state, launch) as file:
+        repository.check(file.record.common_dir)
+        receipt = None if file.last(Discarded) else file.receipt()
+        if receipt is None:
+            raise ImportRefused(NO_RECEIPT, f"launch {launch} has none")
+        publish.read_back(repository, receipt)
+        return receipt
+
+
+def recover_all(repository: Repository, *, lock: Lock | None = None) -> list[Recovered]:
+    """Finish or take back what imports left that were killed, for each launch of the repository.
+
+    Launches of other repositories are left alone. What cannot be recovered is told, and the others
+    are gone on with.
+    """
+    with translated():
+        repository.state.sweep()
+        found = [_recover(repository, name, lock) for name in repository.state.names()]
+    return [one for one in found if one is not None]
+
+
+def _recover(repository: Repository, launch: str, lock: Lock | None) -> Recovered | None:
+    try:
+        with translated(), opened(repository.state, launch, timeout=_PATIENCE) as file:
+            if file.record.common_dir != repository.folder:
+                return None
+            own = lock or (lambda: own_lock(repository, launch, _PATIENCE))
+            removed = recover.settle(repository, file, own)
+            return Recovered(launch, _state_of(file), removed, None)
+    except ImporterError as error:
+        return Recovered(launch, "", [], error)
+
+
+def discard(repository: Repository, launch: str, *, lock: Lock | None = None) -> Shown:
+    """Let nothing rest on a launch any more: its line in the ``.keep`` of its pack goes.
+
+    From then on the pack is git's to collect, unless another launch rests on it. The journal and
+    the receipt stay, as a record. Raises ImportRefused (launchUnknown, repositoryChanged),
+    ImportFailed.
+    """
+    own = lock or (lambda: own_lock(repository, launch, _PATIENCE))
+    with translated(), opened(repository.state, launch, timeout=_PATIENCE) as file:
+        repository.check(file.record.common_dir)
+        if file.last(Discarded) is None:
+            file.append(Discarded(at=repository.world.seconds()))
+        recover.settle(repository, file, own)
+        return _shown(file)
+
+
+@contextmanager
+def own_lock(repository: Repository, launch: str, patience: float) -> Iterator[object]:
+    """L1 of the repository, held inside of the block."""
+    with held(
+        repository.world,
+        L1,
+        at=repository.common,
+        who=f"launch {launch}",
+        timeout=patience,
+        mode=repository.shared_mode,
+    ) as descriptor:
+        yield descriptor
+
+
+def _shown(file: LaunchFile) -> Shown:
+    return Shown(file.record, _state_of(file), file.launched, file.receipt(), file.refusal())
+
+
+def _state_of(file: LaunchFile) -> str:
+    if file.last(Discarded) is not None:
+        return "discarded"
+    last = file.last(Imported) or file.last(Verified, Publishing, Refused)
+    return "launched" if last is None else str(last.__struct_config__.tag)

@@ -1,0 +1,186 @@
+"""Steps 9 and 10: a pack of the quarantine becomes one of the shared store, and is read back.
+
+A pack is visible once its index is, so the order is keep, pack, rev, idx (contract A33). Nothing of
+this depends on the size of the pack: the files were made durable in the quarantine, and are given
+a second name on the same file system.
+
+The name is ours and not the one that git gives the same bytes. A ``git fetch`` of the same bundle
+makes a pack of git's name that nothing keeps, and a ``git repack`` that is under way may have noted
+it as one to remove (cases 9: a ``.keep`` that appears too late saves nothing). A pack of our name
+is there with its ``.keep`` or not at all; where it has lost that, the next number makes another.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from importer import keep
+from importer.durable import TEMPORARY
+from importer.errors import (
+    BASE_MISSING,
+    RECEIPT_CONTRADICTED,
+    STORE_CORRUPT,
+    ImportFailed,
+    ImportRefused,
+)
+from importer.quarantine import digest
+from packparse.entry import COMMIT
+
+if TYPE_CHECKING:
+    from importer.quarantine import Indexed
+    from importer.repository import Repository
+    from manifest.receipt import Pack, Receipt
+    from packparse.codes import Code
+
+__all__ = [
+    "check_base",
+    "choose",
+    "is_visible",
+    "is_whole",
+    "link",
+    "read_back",
+    "release",
+    "unfinished",
+]
+
+_ENDINGS = (".pack", ".rev", ".idx")
+_KEEP = ".keep"
+
+
+def choose(repository: Repository, indexed: Indexed) -> str:
+    """The stem of the name for a pack: one that is free, or that of the same pack, kept by us.
+
+    To be called under L1.
+    """
+    files = repository.world.files
+    number = 0
+    while True:
+        text = f"git-candidate {number} {indexed.stem}".encode()
+        stem = f"pack-{repository.object_format.new(text).hexdigest()}"
+        kept = keep.read(files, stem + _KEEP, at=repository.packs)
+        if kept is not None or files.status(f"{stem}.pack", at=repository.packs) is None:
+            return stem
+        number += 1
+
+
+def link(repository: Repository, indexed: Indexed, pack: Pack, launch: str, *, at: int) -> None:
+    """Give the files of a quarantine's open folder their names in the shared store, durably.
+
+    To be called under L1, and may be called again. Raises ImportFailed: storeCorrupt.
+    """
+    files = repository.world.files
+    packs = repository.packs
+    mode = os.stat(f"{indexed.stem}.pack", dir_fd=at, follow_symlinks=False).st_mode & 0o777
+    keep.add(files, pack.name + _KEEP, launch, at=packs, mode=mode)
+    for ending in _ENDINGS:
+        if ending in indexed.endings:
+            try:
+                files.link(indexed.stem + ending, pack.name + ending, at=at, to=packs)
+            except FileExistsError:
+                _check_same(repository, indexed.stem + ending, pack.name + ending, at)
+    files.sync(packs)
+
+
+def _check_same(repository: Repository, name: str, published: str, at: int) -> None:
+    """What is there was published before; that it is the same is told by its size here.
+
+    Its bytes are read back once L1 is free again.
+    """
+    files = repository.world.files
+    there = files.status(published, at=repository.packs)
+    ours = files.status(name, at=at)
+    if there is None or ours is None or there.st_size != ours.st_size:
+        message = f"{published} is there already, and is another file"
+        raise ImportFailed(STORE_CORRUPT, message, retry=False)
+
+
+def is_visible(repository: Repository, stem: str) -> bool:
+    """Whether git sees a pack of this name."""
+    status = repository.world.files.status
+    return all(status(stem + ending, at=repository.packs) for ending in (".idx", ".pack"))
+
+
+def read_back(repository: Repository, receipt: Receipt) -> None:
+    """Step 10: the store has what the receipt says, by reading it.
+
+    The published pack has its digest; each commit of the range is there and has its hash, and so
+    is the base. Raises ImportRefused (receiptContradicted, baseMissing), ImportFailed.
+    """
+    _check_pack(repository, receipt.pack)
+    # Another process, which cannot have anything open that is gone by now.
+    repository.reader.renew()
+    _check_commits(repository, receipt.commits, RECEIPT_CONTRADICTED)
+    _check_commits(repository, [receipt.base], BASE_MISSING)
+
+
+def is_whole(repository: Repository, receipt: Receipt) -> bool:
+    """Whether the store still has what a receipt says.
+
+    Raises as :func:`read_back` does for anything else than what is simply not there.
+    """
+    try:
+        read_back(repository, receipt)
+    except ImportRefused as refused:
+        if refused.code is not RECEIPT_CONTRADICTED:
+            raise
+        return False
+    return True
+
+
+def check_base(repository: Repository, base: str) -> None:
+    """That the base is there and has its hash. Raises ImportRefused: baseMissing."""
+    _check_commits(repository, [base], BASE_MISSING)
+
+
+def _check_pack(repository: Repository, pack: Pack) -> None:
+    files = repository.world.files
+    name = f"{pack.name}.pack"
+    try:
+        descriptor = os.open(
+            name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=repository.packs
+        )
+    except FileNotFoundError:
+        raise ImportRefused(RECEIPT_CONTRADICTED, f"{name} is not there") from None
+    try:
+        found = digest(descriptor)
+    finally:
+        os.close(descriptor)
+    if found != pack.sha256:
+        raise ImportFailed(
+            STORE_CORRUPT, f"{name} has other bytes than were published", retry=False
+        )
+    if files.status(f"{pack.name}.idx", at=repository.packs) is None:
+        raise ImportRefused(RECEIPT_CONTRADICTED, f"{pack.name}.idx is not there")
+
+
+def _check_commits(repository: Repository, oids: list[str], code: Code) -> None:
+    wanted = [bytes.fromhex(oid) for oid in oids]
+    for oid, given in zip(oids, repository.reader.read_all(wanted), strict=True):
+        if given is None or given[0] != COMMIT:
+            raise ImportRefused(code, f"the commit {oid} is not in the repository")
+
+
+def unfinished(repository: Repository, receipt: Receipt) -> list[str]:
+    """The name of a ``.keep`` that was being written, if there is one beside the pack."""
+    name = f"{TEMPORARY}{receipt.pack.name}{_KEEP}"
+    there = repository.world.files.status(name, at=repository.packs) is not None
+    return [name] if there else []
+
+
+def release(repository: Repository, stem: str, launch: str) -> None:
+    """Let a launch rest on a pack no more, and take away what a crash left of half a pack.
+
+    A pack that is visible stays, since somebody may use it by now; without a ``.keep`` it is git's
+    to collect. To be called under L1.
+    """
+    files = repository.world.files
+    packs = repository.packs
+    kept = keep.read(files, stem + _KEEP, at=packs)
+    if kept is None or launch not in kept:
+        return
+    if kept == {launch} and not is_visible(repository, stem):
+        for ending in reversed(_ENDINGS):
+            files.remove(stem + ending, at=packs)
+    keep.drop(files, stem + _KEEP, launch, at=packs)
+    files.sync(packs)

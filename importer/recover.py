@@ -1,0 +1,83 @@
+"""What is done about an import that did not end.
+
+The journal says how far it came. Before `publishing` nothing is in the shared store but a
+quarantine; after it the receipt that was to be written is in the journal, so either all of the
+publication is there and the receipt is written, or what there is of it is taken back. Everything
+here may be done twice, and killed at any point.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from importer import publish, quarantine
+from manifest.launch import Discarded, Imported, Publishing
+
+if TYPE_CHECKING:
+    from importer.journal import LaunchFile
+    from importer.lock import Lock
+    from importer.repository import Repository
+    from manifest.receipt import Receipt
+
+__all__ = ["finish", "settle"]
+
+
+def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
+    """Finish or take back what an import left; the names of what was removed.
+
+    Raises ImportRefused: baseMissing, where all of the publication is there and its base is not.
+    """
+    removed = file.sweep()
+    publishing = file.last(Publishing)
+    removed += _sweep_store(repository, file, publishing, lock)
+    if file.last(Discarded) is not None:
+        if publishing is not None:
+            with lock():
+                publish.release(repository, publishing.receipt.pack.name, file.record.launch)
+    elif file.receipt() is not None:
+        _note_imported(repository, file)
+    elif publishing is not None:
+        _end(repository, file, publishing.receipt, lock)
+    return removed
+
+
+def _end(repository: Repository, file: LaunchFile, receipt: Receipt, lock: Lock) -> None:
+    """End a publication that has no receipt yet, one way or the other."""
+    stem = receipt.pack.name
+    if publish.is_visible(repository, stem) and publish.is_whole(repository, receipt):
+        finish(repository, file, receipt)
+    else:
+        with lock():
+            publish.release(repository, stem, receipt.launch)
+
+
+def _sweep_store(
+    repository: Repository, file: LaunchFile, publishing: Publishing | None, lock: Lock
+) -> list[str]:
+    """Remove quarantines of a launch, whose lock we hold, and a ``.keep`` that was not whole yet.
+
+    Nobody works in such a quarantine: git inherits the lock.
+    """
+    files = repository.world.files
+    ours = quarantine.prefix(file.record.launch)
+    names = [name for name in files.names(repository.objects) if name.startswith(ours)]
+    unfinished = [] if publishing is None else publish.unfinished(repository, publishing.receipt)
+    if names or unfinished:
+        with lock():
+            for name in names:
+                files.remove_folder(name, at=repository.objects)
+            for name in unfinished:
+                files.remove(name, at=repository.packs)
+    return names + unfinished
+
+
+def finish(repository: Repository, file: LaunchFile, receipt: Receipt) -> None:
+    """Step 11: publish the receipt, and say in the journal that it is there."""
+    if file.receipt() is None:
+        file.write_receipt(receipt)
+    _note_imported(repository, file)
+
+
+def _note_imported(repository: Repository, file: LaunchFile) -> None:
+    if file.last(Imported) is None:
+        file.append(Imported(at=repository.world.seconds()))

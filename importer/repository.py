@@ -1,0 +1,129 @@
+"""The repository that candidates are imported into, held open by its identity.
+
+Bare ones, shallow ones, linked worktrees and both object formats are all the same here: what
+counts is the common folder and its objects. Nothing of a worktree is ever looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from importer import git
+from importer.base import StoreReader
+from importer.durable import identity
+from importer.errors import NOT_A_REPOSITORY, REPOSITORY_CHANGED, ImportRefused
+from manifest.atoms import pack_path
+from manifest.launch import Folder
+from packparse.escape import shorten
+from packparse.objectformat import FORMATS
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Self
+
+    from importer.state import State
+
+__all__ = ["Repository", "folder_record"]
+
+
+class Repository:
+    """An open repository, and one process that reads its objects.
+
+    ``path`` is a folder of a repository, as git takes it with ``-C``. To be closed, or used in a
+    ``with`` block; kept open it serves any number of imports. Raises ImportRefused
+    (notARepository), ImportFailed (gitFailed).
+    """
+
+    def __init__(self, path: str, state: State) -> None:
+        self.state = state
+        self.world = state.world
+        self._open = ExitStack()
+        try:
+            self._open_all(path)
+        except BaseException:
+            self._open.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process that reads, and close the folders."""
+        self._open.close()
+
+    def _open_all(self, path: str) -> None:
+        found = git.layout(path)
+        self.object_format = FORMATS[found.object_format]
+        self.path = found.common_dir
+        self._objects_path = found.objects
+        self._shared = found.shared
+        # L1 and the packs are reached through these, whatever the paths lead to later.
+        self.common = self._folder(found.common_dir, None)
+        self.objects = self._folder(found.objects, None)
+        self.packs = self._folder("pack", self.objects)
+        self.folder = folder_record(found.common_dir, self.common)
+        self.room = self._open.enter_context(self.state.workroom())
+        bench = self._open.enter_context(self._bench("reader", self._objects_path))
+        self.reader = StoreReader(bench, self.object_format, self.world)
+        self._open.callback(self.reader.close)
+
+    def _folder(self, name: str, at: int | None) -> int:
+        shown = shorten(os.fsencode(name))
+        try:
+            descriptor = self.world.files.open_folder(name, at=at)
+        except (FileNotFoundError, NotADirectoryError):
+            message = f"{shown} is not there, is a symbolic link, or is no folder"
+            raise ImportRefused(NOT_A_REPOSITORY, message) from None
+        self._open.callback(os.close, descriptor)
+        return descriptor
+
+    @property
+    def shared_mode(self) -> int:
+        """The permissions of files that others of the repository's group may use as well."""
+        return os.fstat(self.objects).st_mode & 0o666
+
+    def check(self, expected: Folder) -> None:
+        """Check that this is the repository of a launch, and that its path still leads to it.
+
+        Raises ImportRefused: repositoryChanged.
+        """
+        opened = os.fstat(self.common)
+        status = self.world.files.status(self.path, at=self.common)
+        moved = status is None or identity(status) != identity(opened)
+        if moved or (expected.device, expected.inode) != identity(opened):
+            message = f"{self.folder.path} is not the repository of the launch"
+            raise ImportRefused(REPOSITORY_CHANGED, message)
+
+    def quarantine_bench(self, name: str) -> AbstractContextManager[git.Bench]:
+        """A bench whose objects go to the folder ``name`` inside the shared store's own."""
+        objects = f"{self._objects_path}/{name}"
+        return self._bench(f"bench-{self.world.token(4).hex()}", objects, self._objects_path)
+
+    def private_bench(self, objects: str) -> AbstractContextManager[git.Bench]:
+        """A bench whose objects go to the folder ``objects`` outside of the shared store."""
+        return self._bench(f"bench-{self.world.token(4).hex()}", objects, self._objects_path)
+
+    def _bench(
+        self, name: str, objects: str, alternates: str = ""
+    ) -> AbstractContextManager[git.Bench]:
+        return git.bench(
+            self.world,
+            name,
+            at=self.room.folder,
+            path=self.room.path,
+            object_format=self.object_format,
+            objects=objects,
+            alternates=alternates,
+            shared=self._shared,
+        )
+
+
+def folder_record(path: str, descriptor: int) -> Folder:
+    """An open folder, for a launch record."""
+    device, inode = identity(os.fstat(descriptor))
+    return Folder(path=pack_path(path), device=device, inode=inode)

@@ -1,0 +1,246 @@
+"""The state folder: launches with their keys and receipts, and a room for work in progress.
+
+It belongs to the controller alone (mode 0700) and lies outside of every repository, so that no
+producer on the same host can read a key or forge a receipt. ::
+
+    format                  what the layout is: a label with a version
+    launches/ID/lock        held by whoever works on the launch, and by the git that it runs
+    launches/ID/journal     the launch record, and what happened since (journal.py)
+    launches/ID/receipt.json, refusal.json
+    work/lock               held while a room is made or swept
+    work/NAME/lock          held by the process whose room it is
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from importer.durable import TEMPORARY, UnsafeFileError
+from importer.errors import (
+    LAUNCH_UNKNOWN,
+    STATE_CORRUPT,
+    STATE_UNSAFE,
+    ImportFailed,
+    ImportRefused,
+)
+from importer.frames import frame
+from importer.lock import held
+from importer.world import World
+from manifest.atoms import is_launch_id
+from manifest.launch import Launched, encode_event
+from packparse.escape import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from manifest.launch import Launch
+
+__all__ = ["JOURNAL", "State", "Workroom"]
+
+JOURNAL = "journal"
+_FORMAT = b"packcheck.state/1\n"
+_LOCK = "lock"
+# Making or sweeping a room takes milliseconds.
+_PATIENCE = 10.0
+
+
+class State:
+    """An open state folder. Raises ImportRefused (stateUnsafe) where it is not private.
+
+    It is made where there is none. To be closed, or used in a ``with`` block.
+    """
+
+    def __init__(self, path: str, world: World | None = None) -> None:
+        self.world = world or World()
+        self.path = os.path.abspath(path)
+        self._open = ExitStack()
+        try:
+            self._open_folders()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the folder."""
+        self._open.close()
+
+    def _open_folders(self) -> None:
+        files = self.world.files
+        _check_outside(self.path)
+        with suppress(FileExistsError):
+            files.make_folder(self.path)
+        self.folder = self._keep(self.path, None)
+        status = os.fstat(self.folder)
+        if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
+            message = f"{self._shown()} is not a folder that you alone may enter (mode 0700)"
+            raise ImportRefused(STATE_UNSAFE, message)
+        self._check_format()
+        for name in ("launches", "work"):
+            with suppress(FileExistsError):
+                files.make_folder(name, at=self.folder)
+        self.launches = self._keep("launches", self.folder)
+        self.work = self._keep("work", self.folder)
+
+    def _keep(self, name: str, at: int | None) -> int:
+        try:
+            descriptor = self.world.files.open_folder(name, at=at)
+        except NotADirectoryError:
+            message = f"{self._shown()} or a part of it is a link, or no folder"
+            raise ImportRefused(STATE_UNSAFE, message) from None
+        self._open.callback(os.close, descriptor)
+        return descriptor
+
+    def _check_format(self) -> None:
+        label = self.world.files.read("format", at=self.folder, most=100)
+        if label is None:
+            if [name for name in self.world.files.names(self.folder) if name != "tmp_format"]:
+                message = f"{self._shown()} holds something else than the state of an importer"
+                raise ImportRefused(STATE_UNSAFE, message)
+            self.world.files.replace("format", _FORMAT, at=self.folder)
+        elif label != _FORMAT:
+            message = f"{self._shown()} is labelled {shorten(label)}, which is not known here"
+            raise ImportRefused(STATE_CORRUPT, message)
+
+    def _shown(self) -> str:
+        return shorten(os.fsencode(self.path))
+
+    # Launches
+
+    def names(self) -> list[str]:
+        """The ids of all launches, sorted."""
+        return [name for name in self.world.files.names(self.launches) if is_launch_id(name)]
+
+    def add(self, launch: Launch) -> None:
+        """Make a launch durable: from here on its producer may start.
+
+        Raises FileExistsError where there is one of that id.
+        """
+        files = self.world.files
+        # No id begins like this, so what a crash leaves is no launch.
+        temporary = TEMPORARY + launch.launch
+        files.remove_folder(temporary, at=self.launches)
+        files.make_folder(temporary, at=self.launches)
+        with files.folder(temporary, at=self.launches) as folder:
+            event = Launched(at=self.world.seconds(), record=launch)
+            descriptor = files.create(JOURNAL, at=folder)
+            try:
+                files.write(descriptor, frame(encode_event(event), 0))
+                files.sync(descriptor)
+            finally:
+                os.close(descriptor)
+            files.sync(folder)
+        files.rename(temporary, launch.launch, at=self.launches)
+        files.sync(self.launches)
+
+    @contextmanager
+    def launch_folder(self, name: str) -> Iterator[int]:
+        """The open folder of a launch. Raises ImportRefused: launchUnknown."""
+        unknown = ImportRefused(
+            LAUNCH_UNKNOWN, f"there is no launch {shorten(name.encode('utf-8', 'replace'))}"
+        )
+        if not is_launch_id(name):
+            raise unknown
+        try:
+            descriptor = self.world.files.open_folder(name, at=self.launches)
+        except (FileNotFoundError, NotADirectoryError):
+            raise unknown from None
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def read(self, name: str, *, at: int, most: int) -> bytes | None:
+        """A file of ours. Raises ImportFailed (stateCorrupt) where it is not as we make it."""
+        try:
+            return self.world.files.read(name, at=at, most=most)
+        except UnsafeFileError as error:
+            raise ImportFailed(STATE_CORRUPT, f"{name} is {error}", retry=False) from None
+
+    # Work in progress
+
+    @contextmanager
+    def workroom(self) -> Iterator[Workroom]:
+        """A folder for temporary files, removed afterwards whatever happens."""
+        files = self.world.files
+        name = self.world.token(8).hex()
+        with ExitStack() as inside:
+            with self._work_lock():
+                files.make_folder(name, at=self.work)
+                folder = inside.enter_context(files.folder(name, at=self.work))
+                lock = files.open_shared(_LOCK, at=folder, mode=0o600)
+                inside.callback(os.close, lock)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                yield Workroom(f"{self.path}/work/{name}", folder)
+            finally:
+                files.remove_folder(name, at=self.work)
+
+    def sweep(self) -> list[str]:
+        """Remove the rooms of processes that have ended; their names."""
+        swept = []
+        with self._work_lock():
+            for name in self.world.files.names(self.work):
+                if name != _LOCK and not self._is_in_use(name):
+                    self.world.files.remove_folder(name, at=self.work)
+                    swept.append(name)
+        for name in self.world.files.names(self.launches):
+            if name.startswith(TEMPORARY):
+                self.world.files.remove_folder(name, at=self.launches)
+                swept.append(name)
+        return swept
+
+    @contextmanager
+    def _work_lock(self) -> Iterator[int]:
+        with held(
+            self.world, _LOCK, at=self.work, who="a work room", timeout=_PATIENCE
+        ) as descriptor:
+            yield descriptor
+
+    def _is_in_use(self, name: str) -> bool:
+        try:
+            with self.world.files.folder(name, at=self.work) as folder:
+                lock = os.open(_LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
+
+class Workroom:
+    """A folder for temporary files: its path, and an open descriptor of it."""
+
+    def __init__(self, path: str, folder: int) -> None:
+        self.path = path
+        self.folder = folder
+
+
+def _check_outside(path: str) -> None:
+    """Refuse a folder that lies in a repository, where whoever may write there could change it."""
+    at = os.path.realpath(path)
+    while True:
+        parts = ("HEAD", "objects", "refs")
+        if os.path.lexists(f"{at}/.git") or all(os.path.lexists(f"{at}/{part}") for part in parts):
+            message = (
+                f"{shorten(os.fsencode(path))} lies in the repository at {shorten(os.fsencode(at))}"
+            )
+            raise ImportRefused(STATE_UNSAFE, message)
+        parent = os.path.dirname(at)
+        if parent == at:
+            return
+        at = parent

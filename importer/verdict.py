@@ -1,0 +1,150 @@
+"""Step 6: the first verdict, packcheck's, with the shared store as the trusted side."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from importer import git
+from importer.errors import NOT_A_BUNDLE, NOT_RELAXABLE, ImportRefused
+from packparse import codes
+from packparse.checks import CATALOG
+from packparse.entry import COMMIT
+from packparse.options import Options
+from packparse.table import split_ids
+from packparse.verify import Verifier
+
+if TYPE_CHECKING:
+    from importer.base import SeededSet, StoreReader
+    from packparse.codes import Code
+    from packparse.findings import Finding
+    from packparse.limits import Limits
+    from packparse.objectformat import ObjectFormat
+    from packparse.policy import Policy
+    from packparse.reader import ReadAt
+    from packparse.report import Report
+
+__all__ = ["Found", "Verdict", "check_policy", "leading", "object_list_digest"]
+
+# git's fsck.h: severity FATAL, which no `--strict=ID=ignore` relaxes.
+_FATAL = {"nulInHeader", "unterminatedHeader"}
+
+
+class Found(NamedTuple):
+    """What packcheck found in an artifact that it accepts.
+
+    ``oids`` and ``commits`` are raw ids in the order of the pack, ``bases`` those of objects of the
+    store that deltas rest on. The pack begins at byte ``begin``. ``relaxed`` are the fsck ids that
+    git would refuse and this verdict excused, inherited from the base or by the policy.
+    """
+
+    report: Report
+    oids: tuple[bytes, ...]
+    commits: frozenset[bytes]
+    bases: frozenset[bytes]
+    begin: int
+    relaxed: tuple[str, ...]
+
+
+class Verdict:
+    """A verification of one artifact between a base and a candidate, fed as it is read."""
+
+    def __init__(  # noqa: PLR0913 - each is named
+        self,
+        reader: StoreReader,
+        seeded: SeededSet,
+        *,
+        object_format: ObjectFormat,
+        bases: frozenset[bytes],
+        candidate: bytes | None,
+        policy: Policy,
+        limits: Limits,
+        name: str,
+        length: int,
+    ) -> None:
+        options = Options(
+            policy=policy,
+            limits=limits,
+            object_format=object_format,
+            bases=bases,
+            tips={} if candidate is None else {b"the candidate": candidate},
+            known=seeded.kind,
+            read_base=reader.read,
+            base_info=reader.about,
+        )
+        self._verifier = Verifier(options, name=name, length=length)
+        self.feed = self._verifier.feed
+
+    def finish(self, read_at: ReadAt) -> Found:
+        """The verdict; ``read_at`` reads the copy again.
+
+        Raises ImportRefused with the code of the first error of the leading class, and the report;
+        or notABundle, notRelaxable.
+        """
+        verifier = self._verifier
+        report = verifier.finish(read_at)
+        if not report.accepted:
+            first = leading(report)
+            where = "" if first.offset is None else f" at offset {first.offset}"
+            raise ImportRefused(first.code, f"{first.message}{where}", report=report)
+        if report.kind != "bundle":
+            raise ImportRefused(NOT_A_BUNDLE, "it is a pack without a header", report=report)
+        table = verifier.table
+        oids = split_ids(table.ids, table.width)
+        commits = (oid for oid, kind in zip(oids, table.kinds, strict=True) if kind == COMMIT)
+        return Found(
+            report,
+            oids,
+            frozenset(commits),
+            frozenset(verifier.outside_bases),
+            verifier.pack_offset,
+            _relaxed(report),
+        )
+
+
+def leading(report: Report) -> Finding:
+    """The error that a refused report is named after."""
+    errors = [f for f in report.findings.sorted() if f.severity == codes.ERROR]
+    return next(f for f in errors if f.code.klass == report.klass)
+
+
+def object_list_digest(oids: tuple[bytes, ...]) -> str:
+    """The SHA-256 of the sorted ids in hexadecimal, each with a line feed."""
+    lines = "".join(f"{oid}\n" for oid in sorted(oid.hex() for oid in oids))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def check_policy(policy: Policy) -> None:
+    """Refuse a policy that makes less of an error than git can be told to.
+
+    Raises ImportRefused: notRelaxable.
+    """
+    for code, severity in policy.severities.items():
+        if severity != codes.ERROR and code.name in _FATAL:
+            message = f"policy {policy.name} makes a {severity} of {code.name}, which git refuses"
+            raise ImportRefused(NOT_RELAXABLE, message)
+
+
+def _relaxed(report: Report) -> tuple[str, ...]:
+    """The fsck ids that were found, are errors to git, and were excused.
+
+    What git does not know it cannot be told to relax; a git that is newer than the registry knows
+    more ids, and refuses what it finds.
+    """
+    here = _numbers(git.version())
+    found = [CATALOG[name] for name in report.findings.counts()]
+    excused = [code for code in found if _is_error_to_git(code) and _numbers(code.since) <= here]
+    fatal = [code.name for code in excused if code.name in _FATAL]
+    if fatal:
+        message = f"the base has {fatal[0]} as well, and git refuses it in any case"
+        raise ImportRefused(NOT_RELAXABLE, message, report=report)
+    return tuple(sorted(code.name for code in excused))
+
+
+def _is_error_to_git(code: Code) -> bool:
+    return bool(code.since) and code.severity("git") == codes.ERROR
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))

@@ -1,0 +1,41 @@
+"""What an import takes from outside and a test bends: files, time and randomness."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+from importer.durable import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["World"]
+
+
+class World:
+    """The files, the clock and the source of randomness of one process.
+
+    ``now`` gives seconds since the epoch, ``tick`` seconds on a clock that never goes back,
+    ``token`` so many random bytes; ``sleep`` waits.
+    """
+
+    def __init__(
+        self,
+        files: Files | None = None,
+        *,
+        now: Callable[[], float] = time.time,
+        tick: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        token: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        self.files = files or Files()
+        self.now = now
+        self.tick = tick
+        self.sleep = sleep
+        self.token = token
+
+    def seconds(self) -> int:
+        """Whole seconds since the epoch."""
+        return int(self.now())

@@ -1,0 +1,1 @@
+"""Typed, versioned, authenticated records: what an artifact is, and what became of it. No I/O."""
