@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from manifest.launch import Launch
     from manifest.receipt import Receipt, Refusal
 
-__all__ = ["Recovered", "Shown", "discard", "listed", "own_lock", "proven", "recover_all", "show"]
+__all__ = [
+    "Listing", "Recovered", "Shown", "discard", "listed", "own_lock", "proven", "recover_all",
+    "show",
+]  # fmt: skip
 
 _PATIENCE = 60.0
 
@@ -42,6 +45,13 @@ class Shown(NamedTuple):
     refusal: Refusal | None
 
 
+class Listing(NamedTuple):
+    """All launches: those that can be read, and by their ids why the others cannot."""
+
+    shown: list[Shown]
+    damaged: dict[str, ImporterError]
+
+
 class Recovered(NamedTuple):
     """What recovery did for a launch: its state then, names that were removed, and what failed."""
 
@@ -57,10 +67,16 @@ def show(state: State, launch: str) -> Shown:
         return _shown(file)
 
 
-def listed(state: State) -> list[Shown]:
-    """What is recorded of every launch, the oldest first. Raises ImportFailed: stateCorrupt."""
-    shown = [show(state, name) for name in state.names()]
-    return sorted(shown, key=lambda one: (one.at, one.record.launch))
+def listed(state: State) -> Listing:
+    """What is recorded of every launch, the oldest first; one that is damaged hides no other."""
+    shown: list[Shown] = []
+    damaged: dict[str, ImporterError] = {}
+    for name in state.names():
+        try:
+            shown.append(show(state, name))
+        except ImporterError as error:
+            damaged[name] = error
+    return Listing(sorted(shown, key=lambda one: (one.at, one.record.launch)), damaged)
 
 
 def proven(repository: Repository, launch: str) -> Receipt:

@@ -101,11 +101,10 @@ class Repository:
 
     def quarantine_bench(self, name: str) -> AbstractContextManager[git.Bench]:
         """A bench whose objects go to the folder ``name`` inside the shared store's own."""
-        objects = f"{self._objects_path}/{name}"
-        return self._bench(f"bench-{self.world.token(4).hex()}", objects, self._objects_path)
+        return self.bench(f"{self._objects_path}/{name}")
 
-    def private_bench(self, objects: str) -> AbstractContextManager[git.Bench]:
-        """A bench whose objects go to the folder ``objects`` outside of the shared store."""
+    def bench(self, objects: str) -> AbstractContextManager[git.Bench]:
+        """A bench whose objects go to the folder ``objects``, and which reads the shared store."""
         return self._bench(f"bench-{self.world.token(4).hex()}", objects, self._objects_path)
 
     def _bench(

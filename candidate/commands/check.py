@@ -1,0 +1,116 @@
+"""``git candidate check``: both verdicts on any bundle; nothing is imported."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+from candidate.commands.common import add_command, print_object
+from importer import git
+from importer.checkup import Wanted, check_bundle
+from importer.repository import Repository
+from importer.state import State
+from packparse import limits
+from packparse.arguments import parse_limit, parse_oid
+from packparse.formats import json as report_json
+from packparse.formats import text as report_text
+from packparse.scan import find_policy
+
+if TYPE_CHECKING:
+    import argparse
+
+    from candidate.commands.common import Commands
+    from importer.checkup import Checked
+
+__all__ = ["add"]
+
+_DESCRIPTION = """\
+Say what an import would say of a bundle: packcheck's verdict, then that of git index-pack --strict
+in a quarantine outside of the repository. The repository is only read."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, "check", "verify a bundle, and import nothing", _DESCRIPTION)
+    parser.add_argument("bundle", metavar="BUNDLE")
+    parser.add_argument(
+        "--repo", metavar="DIR", default=".", help="the repository that has the base (default: .)"
+    )
+    parser.add_argument(
+        "--base",
+        metavar="OID",
+        action="append",
+        required=True,
+        help="a commit that the producer was given and built on; may be repeated",
+    )
+    parser.add_argument(
+        "--tip",
+        metavar="OID",
+        help="the commit that the bundle has to bring (default: the one its ref names)",
+    )
+    parser.add_argument(
+        "--seed",
+        choices=("depth-one", "full"),
+        default="depth-one",
+        help="what the producer was given of the base: its tree, or its whole history as well",
+    )
+    parser.add_argument(
+        "--policy", metavar="FILE", default="candidate", help="as for packcheck verify"
+    )
+    parser.add_argument("--limits", choices=limits.PRESETS, help="as for packcheck verify")
+    parser.add_argument(
+        "--limit", metavar="NAME=VALUE", action="append", default=[], help="as for packcheck verify"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Run the command."""
+    policy = find_policy(parsed.policy)
+    wanted = Wanted(
+        bases=frozenset(parse_oid("--base", text) for text in parsed.base),
+        tip=None if parsed.tip is None else parse_oid("--tip", parsed.tip),
+        policy=policy,
+        limits=policy.made_limits(parsed.limits, dict(map(parse_limit, parsed.limit))),
+        full=parsed.seed == "full",
+    )
+    # Nothing is kept, so the state is a folder that goes with the answer.
+    with (
+        tempfile.TemporaryDirectory(prefix="git-candidate-") as folder,
+        State(f"{folder}/state") as state,
+        Repository(parsed.repo, state) as repository,
+    ):
+        checked = check_bundle(repository, parsed.bundle, wanted)
+    if parsed.format == "json":
+        print_object(_as_object(checked))
+    else:
+        sys.stdout.write(_as_text(checked))
+    return checked.klass
+
+
+def _as_object(checked: Checked) -> dict[str, object]:
+    refused = checked.refused
+    return {
+        "schema": "git-candidate.check/1",
+        "verdict": "accepted" if refused is None else "refused",
+        "class": checked.klass,
+        "code": None if refused is None else refused.code.name,
+        "message": None if refused is None else refused.message,
+        "packcheck": None if checked.report is None else report_json.as_object(checked.report),
+        "git": None
+        if checked.relaxed is None
+        else {"version": git.version(), "relaxed": list(checked.relaxed)},
+    }
+
+
+def _as_text(checked: Checked) -> str:
+    text = "" if checked.report is None else report_text.render(checked.report)
+    refused = checked.refused
+    if checked.relaxed is not None:
+        verdict = "accepts" if refused is None else "refuses"
+        excused = f", told to pass {', '.join(checked.relaxed)}" if checked.relaxed else ""
+        text += f"git {git.version()} index-pack --strict {verdict}{excused}\n"
+    if refused is not None and (checked.report is None or checked.report.accepted):
+        text += f"refused: {refused}\n  {refused.code.remedy}\n"
+    return text

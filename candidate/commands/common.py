@@ -1,0 +1,109 @@
+"""What the commands have in common: the options for state and format, and how answers look."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from importer.repository import Repository
+from importer.state import State
+from packparse.errors import MisuseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from importer.launches import Shown
+    from manifest.launch import Launch
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other name
+
+__all__ = ["add_command", "as_object", "opened_for", "opened_state", "print_object", "time_text"]
+
+
+def add_command(
+    commands: Commands, name: str, summary: str, description: str
+) -> argparse.ArgumentParser:
+    """A command with the options that all have."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--state",
+        metavar="DIR",
+        help="the folder with launches, keys and receipts (default: $GIT_CANDIDATE_STATE, else "
+        "git-candidate in $XDG_STATE_HOME or ~/.local/state)",
+    )
+    return parser
+
+
+@contextmanager
+def opened_state(parsed: argparse.Namespace) -> Iterator[State]:
+    """The state folder that was asked for; the default one, where it is not there, is made."""
+    path = parsed.state or os.environ.get("GIT_CANDIDATE_STATE") or _default()
+    with State(path) as state:
+        yield state
+
+
+@contextmanager
+def opened_for(state: State, record: Launch) -> Iterator[Repository]:
+    """The repository of a launch."""
+    with Repository(record.common_dir.location, state) as repository:
+        repository.check(record.common_dir)
+        yield repository
+
+
+def _default() -> str:
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    if not os.path.isabs(home):
+        message = "there is no home folder to keep the state in; give --state DIR"
+        raise MisuseError(message)
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    return f"{home}/git-candidate"
+
+
+def print_object(value: object) -> None:
+    """One line of JSON, in ASCII alone."""
+    sys.stdout.write(json.dumps(value, separators=(",", ":")) + "\n")
+
+
+def as_object(shown: Shown) -> dict[str, object]:
+    """A launch for machines: everything but its key."""
+    record = shown.record
+    return {
+        "schema": "git-candidate.launch/1",
+        "launch": record.launch,
+        "state": shown.state,
+        "launched": shown.at,
+        "issue": record.issue,
+        "run": record.run,
+        "phase": record.phase,
+        "repository": record.repository,
+        "common_dir": record.common_dir.path,
+        "export": record.export.path,
+        "object_format": record.object_format,
+        "base": record.base,
+        "seed": record.seed.kind,
+        "receipt": _plain(shown.receipt),
+        "refusal": _plain(shown.refusal),
+    }
+
+
+def _plain(record: object) -> object:
+    import msgspec
+
+    return None if record is None else msgspec.to_builtins(record)
+
+
+def time_text(seconds: int) -> str:
+    """A time in UTC, as ISO 8601 has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,180 @@
+"""Both verdicts on an arbitrary bundle, beside a repository and its base; nothing is imported.
+
+What an import says of a candidate after it was bound to its launch, said of any file: the same
+steps 5, 6 and 8. The quarantine lies in the state folder's work room, so the repository is only
+read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from importer import publish, quarantine
+from importer.base import SeededSet
+from importer.errors import FILE_FAILED, ImportFailed, ImportRefused, translated
+from importer.verdict import Verdict, check_policy
+from packparse.bundle import BundleHeader
+from packparse.errors import PackError
+from packparse.escape import shorten
+from packparse.findings import Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from importer.repository import Repository
+    from importer.state import Workroom
+    from importer.verdict import Found
+    from packparse.limits import Limits
+    from packparse.policy import Policy
+    from packparse.report import Report
+
+__all__ = ["Checked", "Wanted", "check_bundle"]
+
+_CHUNK = 1 << 20
+
+
+class Wanted(NamedTuple):
+    """What a bundle is checked for.
+
+    ``bases`` are raw ids of commits that the producer was given, with their trees; ``full``: with
+    their whole history. ``tip`` is the commit that the bundle has to bring; None stands for the
+    first ref of its header.
+    """
+
+    bases: frozenset[bytes]
+    tip: bytes | None
+    policy: Policy
+    limits: Limits
+    full: bool = False
+
+
+class Checked(NamedTuple):
+    """Two verdicts. ``refused`` is None where both accept.
+
+    ``report`` is packcheck's. ``relaxed`` are the fsck ids that git was told to pass; None where
+    git was not asked, since packcheck refuses.
+    """
+
+    report: Report | None
+    refused: ImportRefused | None
+    relaxed: tuple[str, ...] | None
+
+    @property
+    def klass(self) -> int:
+        """0 when accepted, else the class of the refusal, which is the exit status as well."""
+        return 0 if self.refused is None else self.refused.code.klass
+
+
+def check_bundle(repository: Repository, path: str, wanted: Wanted) -> Checked:
+    """Check the bundle at ``path``, made from commits of a repository.
+
+    Raises ImportFailed, and ImportRefused (baseMissing, notRelaxable) for what is not the bundle's
+    fault; what is wrong with the bundle is in the answer.
+    """
+    with translated():
+        check_policy(wanted.policy)
+        for base in sorted(wanted.bases):
+            publish.check_base(repository, base.hex())
+        with repository.state.workroom() as room:
+            try:
+                copy = _copy(repository, room, path, wanted.limits)
+            except ImportRefused as refused:
+                return Checked(None, refused, None)
+            try:
+                return _check(repository, room, copy, path, wanted)
+            finally:
+                os.close(copy)
+
+
+def _check(repository: Repository, room: Workroom, copy: int, name: str, wanted: Wanted) -> Checked:
+    object_format = repository.object_format
+    verdict = Verdict(
+        repository.reader,
+        SeededSet(repository.reader, object_format, wanted.bases, full=wanted.full),
+        object_format=object_format,
+        bases=wanted.bases,
+        candidate=wanted.tip or _first_ref(copy, wanted.limits),
+        policy=wanted.policy,
+        limits=wanted.limits,
+        name=name,
+        length=os.fstat(copy).st_size,
+    )
+    for piece in _pieces(copy):
+        verdict.feed(piece)
+    try:
+        found = verdict.finish(lambda at, length: os.pread(copy, length, at))
+    except ImportRefused as refused:
+        return Checked(refused.report, refused, None)
+    try:
+        _ask_git(repository, room, copy, found, wanted.limits)
+    except ImportRefused as refused:
+        return Checked(found.report, refused, found.relaxed)
+    return Checked(found.report, None, found.relaxed)
+
+
+def _ask_git(
+    repository: Repository, room: Workroom, copy: int, found: Found, limits: Limits
+) -> None:
+    repository.world.files.make_folder("objects", at=room.folder)
+    with (
+        repository.world.files.folder("objects", at=room.folder) as folder,
+        repository.bench(f"{room.path}/objects") as bench,
+    ):
+        quarantine.index(
+            bench,
+            folder,
+            copy,
+            begin=found.begin,
+            repository=repository,
+            limits=limits,
+            relaxed=found.relaxed,
+            expected=found.oids,
+            bases=found.bases,
+        )
+
+
+def _copy(repository: Repository, room: Workroom, path: str, limits: Limits) -> int:
+    """A private copy of a file that is within the limit; its name goes with the room."""
+    files = repository.world.files
+    # Somebody's own file: a link to it will do. O_NONBLOCK: a FIFO must not wait for a writer.
+    source = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        status = os.fstat(source)
+        if not stat.S_ISREG(status.st_mode):
+            shown = shorten(os.fsencode(path))
+            raise ImportFailed(FILE_FAILED, f"{shown} is not a regular file", retry=False)
+        if status.st_size > limits.pack_bytes:
+            passed = limits.passed("pack_bytes", status.st_size, "the file has")
+            raise ImportRefused(passed.code, passed.message)
+        copy = files.create("copy", at=room.folder)
+        try:
+            for piece in _pieces(source):
+                files.write(copy, piece)
+        except BaseException:
+            os.close(copy)
+            raise
+        return copy
+    finally:
+        os.close(source)
+
+
+def _pieces(descriptor: int) -> Iterator[bytes]:
+    at = 0
+    while piece := os.pread(descriptor, _CHUNK, at):
+        at += len(piece)
+        yield piece
+
+
+def _first_ref(copy: int, limits: Limits) -> bytes | None:
+    """The commit that the first ref of a bundle names; None where no header can be read.
+
+    What is wrong with the header is for the verdict to say.
+    """
+    header = BundleHeader(limits, Findings())
+    try:
+        header.feed(os.pread(copy, limits.bundle_header_bytes, 0))
+    except PackError:
+        return None
+    return next(iter(header.refs.values()), None)
