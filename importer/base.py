@@ -23,7 +23,7 @@ from packparse.outside import checked_object
 from packparse.table import split_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from importer.world import World
     from packparse.objectformat import ObjectFormat
@@ -39,13 +39,23 @@ _LINE = 200
 class StoreReader:
     """Objects of the shared store, read through one process that is started when it is needed.
 
-    Raises ImportFailed: gitFailed, storeCorrupt.
+    ``packs`` tells which packs there are now, or None where that cannot be told. Raises
+    ImportFailed: gitFailed, storeCorrupt.
     """
 
-    def __init__(self, bench: git.Bench, object_format: ObjectFormat, world: World) -> None:
+    def __init__(
+        self,
+        bench: git.Bench,
+        object_format: ObjectFormat,
+        world: World,
+        packs: Callable[[], set[str] | None],
+    ) -> None:
         self._bench = bench
         self._format = object_format
         self._world = world
+        self._packs = packs
+        # The packs that the process may have open.
+        self._seen: set[str] = set()
         self._pipes: _Pipes | None = None
 
     def close(self) -> None:
@@ -54,12 +64,16 @@ class StoreReader:
             self._pipes.close()
             self._pipes = None
 
-    def renew(self) -> None:
-        """Let the next answer come from what is on disk then, and not from what was read before.
+    def refresh(self) -> None:
+        """Let the next answers come from what is on disk now, and not from what was there before.
 
-        A process keeps packs open that were removed meanwhile.
+        A process keeps packs open that were removed meanwhile; loose objects it opens each time.
         """
-        self.close()
+        packs = self._packs()
+        if packs is None or not self._seen <= packs:
+            self.close()
+            self._seen = set()
+        self._seen |= packs or set()
 
     def about(self, oid: bytes) -> tuple[int, int] | None:
         """Kind and size of an object as the store says it, None where it has none."""

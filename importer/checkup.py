@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from importer import publish, quarantine
 from importer.base import SeededSet
-from importer.errors import FILE_FAILED, ImportFailed, ImportRefused, translated
+from importer.errors import ImportFailed, ImportRefused, translated
 from importer.verdict import Verdict, check_policy
 from packparse.bundle import BundleHeader
+from packparse.codes import CANNOT_READ
 from packparse.errors import PackError
 from packparse.escape import shorten
 from packparse.findings import Findings
@@ -138,13 +139,16 @@ def _ask_git(
 def _copy(repository: Repository, room: Workroom, path: str, limits: Limits) -> int:
     """A private copy of a file that is within the limit; its name goes with the room."""
     files = repository.world.files
-    # Somebody's own file: a link to it will do. O_NONBLOCK: a FIFO must not wait for a writer.
-    source = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    shown = shorten(os.fsencode(path))
+    try:
+        # Somebody's own file: a link to it will do. O_NONBLOCK: a FIFO must not wait for a writer.
+        source = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        raise ImportFailed(CANNOT_READ, f"{shown}: {error.strerror}", retry=False) from None
     try:
         status = os.fstat(source)
         if not stat.S_ISREG(status.st_mode):
-            shown = shorten(os.fsencode(path))
-            raise ImportFailed(FILE_FAILED, f"{shown} is not a regular file", retry=False)
+            raise ImportFailed(CANNOT_READ, f"{shown} is not a regular file", retry=False)
         if status.st_size > limits.pack_bytes:
             passed = limits.passed("pack_bytes", status.st_size, "the file has")
             raise ImportRefused(passed.code, passed.message)

@@ -211,9 +211,13 @@ class Files:
 
     def replace(self, name: str, data: bytes, *, at: int, mode: int = 0o600) -> None:
         """Publish a file in the place of one that has the name, if there is one."""
+        self.swap(name, data, at=at, mode=mode)
+        self.sync(at)
+
+    def swap(self, name: str, data: bytes, *, at: int, mode: int) -> None:
+        """Like :meth:`replace`; making the name durable is left to the caller."""
         temporary = self._write_temporary(name, data, at=at, mode=mode)
         self.rename(temporary, name, at=at)
-        self.sync(at)
 
     def _write_temporary(self, name: str, data: bytes, *, at: int, mode: int) -> str:
         """Write a durable file under the temporary name that belongs to ``name``; return it.

@@ -136,18 +136,9 @@ def run(
     Raises ImportFailed: gitFailed, where it cannot be started or takes too long. How it ended is
     for the caller to judge.
     """
-    world = bench.world
-    out = world.files.create("out", at=bench.folder)
-    err = world.files.create("err", at=bench.folder)
-    try:
+    with _scratch() as (out, err):
         process = start(bench, arguments, stdin=stdin, stdout=out, stderr=err, caps=caps, keep=keep)
-        status = process.wait(timeout)
-        return Outcome(status, _read(out), _read(err))
-    finally:
-        os.close(out)
-        os.close(err)
-        world.files.remove("out", at=bench.folder)
-        world.files.remove("err", at=bench.folder)
+        return Outcome(process.wait(timeout), _read(out), _read(err))
 
 
 def start(
@@ -262,8 +253,7 @@ def version() -> str:
 
 def _ask(path: str, *arguments: str) -> Outcome:
     """Run git in a folder of somebody else's, to learn about it."""
-    out, err = os.memfd_create("out"), os.memfd_create("err")
-    try:
+    with _scratch() as (out, err):
         process = _start(
             (*_SWITCHES, *arguments),
             _environment(),
@@ -273,9 +263,20 @@ def _ask(path: str, *arguments: str) -> Outcome:
             keep=(),
         )
         return Outcome(process.wait(TIMEOUT), _read(out), _read(err))
+
+
+@contextmanager
+def _scratch() -> Iterator[tuple[int, int]]:
+    """Two files without a name, for what a process writes."""
+    out = os.memfd_create("stdout")
+    try:
+        err = os.memfd_create("stderr")
+        try:
+            yield out, err
+        finally:
+            os.close(err)
     finally:
         os.close(out)
-        os.close(err)
 
 
 def _start(
@@ -293,7 +294,7 @@ def _start(
     inherited = {alive, *keep}
     source = open(null if stdin is None else stdin, "rb", closefd=False)  # noqa: SIM115 - no owner
     try:
-        running = sh.Command("git")(
+        running = _program()(
             *arguments,
             _in=source,
             _out=stdout,
@@ -316,6 +317,11 @@ def _start(
         os.close(alive)
         os.close(null)
     return Process(running, life)
+
+
+@functools.cache
+def _program() -> sh.Command:
+    return sh.Command("git")
 
 
 def _in_child(caps: Caps, keep: Iterable[int]) -> Callable[[], None]:

@@ -1,6 +1,7 @@
 """One launch, open for work: its record, what happened to it, its receipt.
 
-The journal is a file of frames (frames.py), each made durable before the work goes on. Whoever
+The journal is a file of frames (frames.py), each made durable before work goes on that rests on it,
+and whole or not there in any case. Whoever
 opens it for work holds the lock of the launch, which the git processes of that work inherit: the
 lock is free once all of them have ended, also where their parent was killed.
 """
@@ -71,8 +72,8 @@ class LaunchFile:
             raise _damaged("it has no whole frame")
         return events, end, end < len(data)
 
-    def append(self, event: Event) -> None:
-        """Make an event durable."""
+    def append(self, event: Event, *, durable: bool = True) -> None:
+        """Add an event; ``durable`` where what comes next rests on it."""
         descriptor = self._files.open_shared(JOURNAL, at=self.folder, mode=0o600)
         try:
             if self._torn:
@@ -82,7 +83,8 @@ class LaunchFile:
             data = frame(encode_event(event), self._end)
             os.lseek(descriptor, self._end, os.SEEK_SET)
             self._files.write(descriptor, data)
-            self._files.sync(descriptor)
+            if durable:
+                self._files.sync(descriptor)
         finally:
             os.close(descriptor)
         self._torn = False

@@ -64,4 +64,4 @@ def drop(files: Files, name: str, launch: str, *, at: int) -> bool:
 
 def _write(files: Files, name: str, launches: set[str], *, at: int, mode: int) -> None:
     text = "\n".join([_LABEL, *sorted(launches), ""])
-    files.replace(name, text.encode(), at=at, mode=mode)
+    files.swap(name, text.encode(), at=at, mode=mode)

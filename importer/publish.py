@@ -108,8 +108,7 @@ def read_back(repository: Repository, receipt: Receipt) -> None:
     is the base. Raises ImportRefused (receiptContradicted, baseMissing), ImportFailed.
     """
     _check_pack(repository, receipt.pack)
-    # Another process, which cannot have anything open that is gone by now.
-    repository.reader.renew()
+    repository.reader.refresh()
     _check_commits(repository, receipt.commits, RECEIPT_CONTRADICTED)
     _check_commits(repository, [receipt.base], BASE_MISSING)
 
@@ -130,6 +129,7 @@ def is_whole(repository: Repository, receipt: Receipt) -> bool:
 
 def check_base(repository: Repository, base: str) -> None:
     """That the base is there and has its hash. Raises ImportRefused: baseMissing."""
+    repository.reader.refresh()
     _check_commits(repository, [base], BASE_MISSING)
 
 

@@ -80,4 +80,5 @@ def finish(repository: Repository, file: LaunchFile, receipt: Receipt) -> None:
 
 def _note_imported(repository: Repository, file: LaunchFile) -> None:
     if file.last(Imported) is None:
-        file.append(Imported(at=repository.world.seconds()))
+        # The receipt says it, and is durable.
+        file.append(Imported(at=repository.world.seconds()), durable=False)

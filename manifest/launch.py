@@ -6,6 +6,7 @@ no message or log shows it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -73,10 +74,15 @@ class PolicyText(Record, frozen=True):
 
     def made(self) -> Policy:
         """The policy. Raises MisuseError where it is none."""
-        if not self.text:
-            return named(self.name)
-        text = (unquote(self.text) or b"").decode("utf-8", "replace")
-        return parse(text, self.name)
+        return _made(self.name, self.text)
+
+
+@lru_cache(maxsize=16)
+def _made(name: str, quoted: str) -> Policy:
+    """A policy, and with it the patterns that it compiles when it is first used."""
+    if not quoted:
+        return named(name)
+    return parse((unquote(quoted) or b"").decode("utf-8", "replace"), name)
 
 
 class Launch(Record, frozen=True, tag_field="format", tag="packcheck.launch/1"):
