@@ -31,10 +31,10 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check format lint types coverage bench microbench corpus docs lock clean
+.PHONY: help demo test check format lint types coverage bench bench-import microbench corpus docs lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) ## verify a real bundle, damaged copies of it, and three candidates
 	$(BIN)/python scripts/demo.py
@@ -64,6 +64,9 @@ coverage: test ## run the tests and write htmlcov/
 
 bench: $(DEV) ## measure packcheck beside git: REPO=path, PACK=path, ARGS=...
 	$(BIN)/python -m bench $(ARGS) $(if $(REPO),'$(REPO)') $(if $(PACK),'$(PACK)')
+
+bench-import: $(DEV) ## measure an import beside git fetch: ARGS=...
+	$(BIN)/python -m bench.imports $(ARGS)
 
 microbench: $(DEV) ## time the layers of packparse one by one: PYTEST_ARGS=...
 	$(BIN)/python -m pytest -n 0 --benchmark-enable --benchmark-only \

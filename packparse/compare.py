@@ -42,6 +42,8 @@ _NOTHING = (0, b"")
 _KEPT = 10_000
 # Files of the other side that are met at new paths and not measured, in one tree.
 _MOST_ONCE = 200_000
+# Bytes of what is remembered as judged, about.
+_PLAIN = 16 << 20
 
 
 class Comparison:
@@ -82,6 +84,9 @@ class Comparison:
         # About the bytes that the steps take.
         self._held = 0
         self._had: Memo[tuple[bytes, ...], set[tuple[object, bytes]]] = Memo(_KEPT, _KEPT >> 2)
+        # Plain files of the pack that were judged: commit after commit has them at the same path.
+        self._plain: set[tuple[bytes, int, bytes]] = set()
+        self._plain_room = _PLAIN
         # Bytes of files of the other side at new paths, since the last root.
         self._moved = 0
         self._once: set[bytes] = set()
@@ -194,12 +199,18 @@ class Comparison:
         self._check_path(path, b"deleted")
 
     def _changed(self, path: bytes, mode: int, oid: bytes, before: list[tuple[int, bytes]]) -> None:
+        if self._changes is None and (path, mode, oid) in self._plain:
+            # As much as it counted the first time: limits do not depend on what is remembered.
+            self._count_path(path)
+            return
         before = [entry for entry in before if entry is not _NOTHING]
         self._check_path(path, b"changed" if before else b"added")
         flags = self._pack.examiner.reader.flags(b"%o" % mode, path.rpartition(b"/")[2])
         self.links_changed |= mode & modes.TYPE in _WAYS
         self._note_links(before)
         moved = self._pack.kind(oid) is None
+        if not (moved or flags):
+            self._remember(path, mode, oid)
         if moved and mode & modes.TYPE != modes.SUBMODULE:
             self._count_bytes(oid)
         self._judge_content(path, flags, oid, before)
@@ -218,6 +229,12 @@ class Comparison:
             for pattern, setting in gitattributes.read(content).active:
                 changes.add("attributes", path, pattern + b" " + setting)
 
+    def _remember(self, path: bytes, mode: int, oid: bytes) -> None:
+        """Note that a file with no special content was judged at this path, beside the bases."""
+        self._plain_room -= 200 + len(path)
+        if self._plain_room > 0:
+            self._plain.add((path, mode, oid))
+
     def _count_bytes(self, oid: bytes) -> None:
         """Count a file of the other side that stands where it did not, from its second place on.
 
@@ -233,7 +250,7 @@ class Comparison:
             raise self._limits.passed("expanded_bytes", self._moved, what)
 
     def _check_path(self, path: bytes, what: bytes) -> None:
-        self._count(10 + len(path) // 8)
+        self._count_path(path)
         reason = self._policy.refuses_path(path)
         if reason is not None:
             self._refused.setdefault(path, reason)
@@ -241,6 +258,9 @@ class Comparison:
             self._sensitive.setdefault(path, what)
             if self._changes is not None:
                 self._changes.add("sensitive", path, what)
+
+    def _count_path(self, path: bytes) -> None:
+        self._count(10 + len(path) // 8)
 
     def tell_paths(self) -> None:
         """After all walks: report paths that matter to the policy, each once, sorted."""

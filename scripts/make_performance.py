@@ -1,27 +1,36 @@
-"""Write the tables of docs/performance.md from a saved run of the bench, docs/performance.json.
+"""Write the tables of docs/performance.md from saved runs of the benches.
 
-A table stands between the lines ``<!-- bench: NAME -->`` and ``<!-- bench end -->``; the names are
-those of ``bench.tables``. Everything else on the page is written by hand and kept.
-``--check`` writes nothing, prints a diff if the page is stale and exits 1 then.
+Those of ``python -m bench`` come from docs/performance.json, those of ``python -m bench.imports``
+from docs/performance-import.json. A table stands between the lines ``<!-- bench: NAME -->`` and
+``<!-- bench end -->``; the names are those of ``bench.tables`` and ``bench.importtables``.
+Everything else on the page is written by hand and kept. ``--check`` writes nothing, prints a diff
+if the page is stale and exits 1 then.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # The script also runs where the package is not installed.
 sys.path.insert(0, str(ROOT))
 
-from bench import record  # noqa: E402 - needs the path set above
-from bench.tables import PARTS, Tables  # noqa: E402
+from bench import importtables, record, tables  # noqa: E402 - needs the path set above
+from bench.importtables import ImportTables  # noqa: E402
+from bench.tables import Tables  # noqa: E402
 
 PAGE = ROOT / "docs" / "performance.md"
 NUMBERS = ROOT / "docs" / "performance.json"
+IMPORTS = ROOT / "docs" / "performance-import.json"
+
+Part = Callable[[str], str]
+_PARTS = (*tables.PARTS, *importtables.PARTS)
 
 # What stands where a run has nothing for a table; other tables leave nothing.
 _NOTHING = {"growth": "Not in this run."}
@@ -34,14 +43,14 @@ class PageError(Exception):
     """The page has a marker that nothing fits."""
 
 
-def filled(page: str, tables: Tables) -> str:
-    """The page with every table written anew. Raises PageError."""
+def filled(page: str, part: Part) -> str:
+    """The page with every table written anew; ``part`` gives one by its name. Raises PageError."""
 
     def table(found: re.Match[str]) -> str:
         start, name, end = found.groups()
-        if name not in PARTS:
-            raise PageError(f"no table of the bench is called {name}: {', '.join(PARTS)}")
-        text = tables.part(name) or _NOTHING.get(name, "")
+        if name not in _PARTS:
+            raise PageError(f"no table of a bench is called {name}: {', '.join(_PARTS)}")
+        text = part(name) or _NOTHING.get(name, "")
         return f"{start}\n{text}\n\n{end}" if text else start + end
 
     made, number = _MARKED.subn(table, page)
@@ -64,7 +73,11 @@ def stale() -> str:
 
 
 def _made(page: str) -> str:
-    return filled(page, Tables(record.load(NUMBERS), markdown=True))
+    of_files = Tables(record.load(NUMBERS), markdown=True)
+    of_imports = ImportTables(json.loads(IMPORTS.read_text("utf-8")))
+    return filled(
+        page, lambda name: (of_imports if name in importtables.PARTS else of_files).part(name)
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

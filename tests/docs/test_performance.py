@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import record
+from bench import importtables, record
 from bench.results import CONTENDERS, Results
 from bench.tables import PARTS, Tables
 from scripts import make_performance
@@ -29,8 +29,9 @@ def test_the_page_is_fresh() -> None:
 def test_the_page_shows_everything_but_the_legend_which_it_has_in_words() -> None:
     page = make_performance.PAGE.read_text("utf-8")
     shown = re.findall(r"^<!-- bench: (\w+) -->$", page, re.MULTILINE)
+    parts = [*PARTS, *importtables.PARTS]
     assert [*shown, "legend"] == sorted(
-        PARTS, key=lambda name: shown.index(name) if name in shown else len(shown)
+        parts, key=lambda name: shown.index(name) if name in shown else len(shown)
     )
 
 
@@ -47,20 +48,20 @@ def test_the_numbers_are_of_every_contender_and_name_no_path() -> None:
     ids=["nothing yet", "an older table", "a table without room"],
 )
 def test_only_what_stands_between_markers_is_written(between: str) -> None:
-    made = make_performance.filled(marked("seconds", between), tables())
+    made = make_performance.filled(marked("seconds", between), tables().part)
     assert made == marked("seconds", f"\n{tables().part('seconds')}\n\n")
-    assert make_performance.filled(made, tables()) == made
+    assert make_performance.filled(made, tables().part) == made
 
 
 def test_a_table_that_the_run_has_not_is_said_to_be_missing_or_left_out() -> None:
-    filled = make_performance.filled(marked("growth") + marked("notes", "- old\n"), tables())
+    filled = make_performance.filled(marked("growth") + marked("notes", "- old\n"), tables().part)
     assert filled == marked("growth", "\nNot in this run.\n\n") + marked("notes")
 
 
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        (marked("nonsense"), "no table of the bench is called nonsense"),
+        (marked("nonsense"), "no table of a bench is called nonsense"),
         ("<!-- bench: seconds -->\n", "a marker of the page has no other half"),
         ("<!-- bench: seconds -->\n" + marked("memory"), "a marker of the page has no other half"),
         ("<!-- bench end -->\n", "a marker of the page has no other half"),
@@ -69,7 +70,7 @@ def test_a_table_that_the_run_has_not_is_said_to_be_missing_or_left_out() -> Non
 )
 def test_a_marker_that_fits_nothing_is_refused(page: str, words: str) -> None:
     with pytest.raises(make_performance.PageError, match=words):
-        make_performance.filled(page, tables())
+        make_performance.filled(page, tables().part)
 
 
 def test_the_script_tells_a_stale_page(

@@ -9,6 +9,7 @@ import pytest
 
 from packparse import checks, compare, inspection, pathcodes
 from packparse.codes import Code
+from packparse.formats.json import as_object
 from packparse.report import Report
 from tests.support import packs
 from tests.support.candidates import (
@@ -515,3 +516,17 @@ def test_a_folder_of_the_base_is_put_beside_a_link_that_bends_its_own() -> None:
     assert isinstance(base[b"p"], dict)
     moved: Folder = {**base, b"r": {b"q": {b"s": link(b".."), b"x": existing(b"40000", folder)}}}
     assert refusals(on_top(base, moved, host=host).verify()) == [("symlinkEscapes", b"r/q/x/l")]
+
+
+def test_what_is_remembered_of_plain_files_changes_no_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Commit after commit has the same files at the same paths; they are judged once.
+    trees: list[Folder] = [
+        {b"a": b"%d" % n, b"b": b"new", b"sub": {b"c": b"new", b"link": link(b"../a")}}
+        for n in range(5)
+    ]
+    made = on_top({b"a": b"old", b"sub": {}}, *trees)
+    remembered = as_object(made.verify())
+    monkeypatch.setattr(compare, "_PLAIN", 0)
+    assert as_object(made.verify()) == remembered

@@ -1,0 +1,116 @@
+"""The tables of ``bench.imports``, as markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import Any, TypedDict
+
+__all__ = ["PARTS", "ImportTables", "Size", "Times"]
+
+
+class Size(TypedDict):
+    """What was measured of candidates of one size; times are seconds, one for each round."""
+
+    name: str
+    bundle: int
+    objects: int
+    ours: list[float]
+    fetch: list[float]
+    held: list[float]
+    held_unsynced: list[float]
+    unsynced: list[float]
+    steps: dict[str, float]
+
+
+class Times(TypedDict):
+    """Seconds of starting one git."""
+
+    sh: list[float]
+    plain: list[float]
+
+
+class ImportTables:
+    """Tables of one saved run."""
+
+    def __init__(self, saved: Mapping[str, Any]) -> None:
+        self._saved = saved
+        self._sizes: list[Size] = saved["sizes"]
+
+    def part(self, name: str) -> str:
+        """One of the tables, by its name."""
+        return PARTS[name](self)
+
+    def whole(self) -> str:
+        """All of them, one after the other."""
+        return "\n\n".join(self.part(name) for name in PARTS) + "\n"
+
+    def facts(self) -> str:
+        """The machine, the date and the rounds."""
+        lines = [f"- {name}: {text}" for name, text in self._saved["machine"].items()]
+        return "\n".join([*lines, f"- rounds: {self._saved['rounds']}, alternating"])
+
+    def totals(self) -> str:
+        """Each size: our import beside git fetch."""
+        rows = [
+            [
+                size["name"],
+                f"{size['bundle'] / 1e3:,.1f}",
+                f"{size['objects']:,}",
+                _ms(size["ours"]),
+                _ms(size["fetch"]),
+                _ratio(size["ours"], size["fetch"]),
+                _ms(size["unsynced"]),
+            ]
+            for size in self._sizes
+        ]
+        head = ["candidate", "KB", "objects", "import, ms", "git fetch, ms", "ratio",
+                "import without fsync, ms"]  # fmt: skip
+        return _table(head, rows)
+
+    def hold(self) -> str:
+        """How long L1 was held."""
+        rows = [
+            [size["name"], f"{size['bundle'] / 1e3:,.1f}", _ms(size["held"]),
+             _ms(size["held_unsynced"])]
+            for size in self._sizes
+        ]  # fmt: skip
+        return _table(["candidate", "KB", "L1 held, ms", "without fsync, ms"], rows)
+
+    def steps(self) -> str:
+        """Where the time of an import goes."""
+        names = list(self._sizes[0]["steps"])
+        rows = [
+            [name.replace("_", " "), *(f"{size['steps'][name] * 1e3:.2f}" for size in self._sizes)]
+            for name in names
+        ]
+        return _table(["step, median ms", *(size["name"] for size in self._sizes)], rows)
+
+    def spawn(self) -> str:
+        """What starting one git costs."""
+        spawn: Times = self._saved["spawn"]
+        rows = [["with sh", _ms(spawn["sh"])], ["with subprocess", _ms(spawn["plain"])]]
+        return _table(["git version", "ms"], rows)
+
+
+PARTS: dict[str, Callable[[ImportTables], str]] = {
+    "importfacts": ImportTables.facts,
+    "importtotals": ImportTables.totals,
+    "importhold": ImportTables.hold,
+    "importsteps": ImportTables.steps,
+    "importspawn": ImportTables.spawn,
+}
+
+
+def _ms(seconds: Sequence[float]) -> str:
+    return f"{median(seconds) * 1e3:.2f}"
+
+
+def _ratio(ours: Sequence[float], others: Sequence[float]) -> str:
+    ratios = [a / b for a, b in zip(ours, others, strict=True)]
+    return f"{median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
