@@ -223,6 +223,8 @@ def layout(path: str) -> Layout:
     This is the one question for which the repository's own configuration is read. Raises
     ImportRefused (notARepository), ImportFailed (gitFailed).
     """
+    if not os.path.isdir(path):
+        raise ImportRefused(NOT_A_REPOSITORY, f"{shorten(os.fsencode(path))} is no folder")
     told = _ask(
         path,
         "rev-parse", "--path-format=absolute",

@@ -1,0 +1,331 @@
+"""``git candidate``: what its commands say, in text and JSON, and their exit statuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from candidate import cli
+from importer.errors import GIT_FAILED, ImportFailed
+from tests.support.gitrepo import git
+from tests.support.launches import LAUNCH, Host, Scene, launch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Run = Callable[..., "tuple[int, str, str]"]
+
+
+@pytest.fixture
+def run(scene: Scene, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command with the state folder of the scene; its status, output and errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = cli.main([arguments[0], "--state", str(scene.state), *arguments[1:]])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+def as_json(run: Run, *arguments: str) -> dict[str, Any]:
+    _status, out, err = run(*arguments, "--format", "json")
+    assert not err
+    assert out.count("\n") == 1
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def check(scene: Scene, *more: str) -> list[str]:
+    bundle = str(scene.export / scene.record.artifact)
+    return ["check", bundle, "--repo", str(scene.host.repo), "--base", scene.host.base, *more]
+
+
+# --- check ------------------------------------------------------------------------------------
+
+
+def test_check_gives_both_verdicts_and_imports_nothing(scene: Scene, run: Run) -> None:
+    status, out, _ = run(*check(scene))
+    assert status == 0
+    assert "candidate.bundle: accepted, 7 objects checked\n" in out
+    assert out.endswith("index-pack --strict accepts\n")
+    there = git(scene.host.repo, "cat-file", "-e", scene.host.candidate, check=False)
+    assert there.returncode != 0
+
+
+def test_check_in_json_has_the_report_and_what_git_was_told(scene: Scene, run: Run) -> None:
+    found = as_json(run, *check(scene))
+    assert found["schema"] == "git-candidate.check/1"
+    assert (found["verdict"], found["class"], found["code"]) == ("accepted", 0, None)
+    assert found["packcheck"]["counts"]["objects"] == 7
+    assert found["git"]["relaxed"] == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "status", "code"),
+    [
+        (lambda data: data + b"x", 1, "trailingBytes"),
+        (lambda data: data[:-30], 1, "truncated"),
+        (lambda data: data[data.index(b"PACK") :], 3, "notABundle"),
+        (lambda data: data.replace(b"refs/heads/candidate", b"refs/heads/../x"), 1, "badRefName"),
+    ],
+    ids=["a byte too many", "thirty bytes less", "a pack without a header", "a bad ref"],
+)
+def test_check_refuses_with_the_code_and_its_class(
+    scene: Scene, run: Run, damage: Callable[[bytes], bytes], status: int, code: str
+) -> None:
+    bundle = scene.export / scene.record.artifact
+    bundle.write_bytes(damage(bundle.read_bytes()))
+    found = as_json(run, *check(scene))
+    assert (found["verdict"], found["class"], found["code"]) == ("refused", status, code)
+    assert run(*check(scene))[0] == status
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (["--tip", "0" * 40], 5, "asked for 0000"),
+        (["--limit", "objects=2"], 4, "the header claims 7 objects, the limit is 2"),
+        (["--limit", "pack-bytes=10"], 4, "packTooLarge"),
+    ],
+    ids=["another tip", "too many objects", "too many bytes to be copied"],
+)
+def test_check_takes_the_options_of_packcheck(
+    scene: Scene, run: Run, options: list[str], status: int, words: str
+) -> None:
+    found, out, err = run(*check(scene, *options))
+    assert (found, words in out + err) == (status, True)
+
+
+def test_check_asks_for_the_base_first(scene: Scene, run: Run) -> None:
+    bundle = str(scene.export / scene.record.artifact)
+    status, _, err = run("check", bundle, "--repo", str(scene.host.repo), "--base", "1" * 40)
+    assert status == 5
+    assert err.startswith("git candidate: baseMissing: the commit 1111")
+
+
+def test_a_revert_to_an_old_file_needs_the_full_seed(scene: Scene, run: Run) -> None:
+    host = scene.host
+    old = git(host.repo, "rev-list", "--max-parents=0", "HEAD").stdout.decode().strip()
+    changed = git(host.repo, "diff", "--name-only", old, "HEAD").stdout.decode().split()[0]
+    blob = git(host.repo, "rev-parse", f"{old}:{changed}").stdout.decode().strip()
+    content = git(host.repo, "cat-file", "blob", blob).stdout
+    host.commits.clear()
+    host.commit({changed: content})
+    # As git leaves out what the other side has: the old blob is not in the pack.
+    data = host.bundle()
+    (scene.export / scene.record.artifact).write_bytes(_without(host.producer, host, blob, data))
+    assert run(*check(scene))[0] == 3
+    assert run(*check(scene, "--seed", "full"))[0] == 0
+
+
+def _without(repo: Path, host: Host, blob: str, bundle: bytes) -> bytes:
+    listed = git(repo, "rev-list", "--objects", "--no-object-names", host.candidate,
+                 f"^{host.base}").stdout.decode().split()  # fmt: skip
+    wanted = "".join(f"{oid}\n" for oid in listed if oid != blob).encode()
+    pack = git(repo, "pack-objects", "--stdout", "-q", input=wanted).stdout
+    return bundle[: bundle.index(b"PACK")] + pack
+
+
+# --- launches ---------------------------------------------------------------------------------
+
+
+def test_a_launch_is_shown_before_and_after_its_import(scene: Scene, run: Run) -> None:
+    assert run("show", LAUNCH)[1].startswith(f"launch {LAUNCH}: launched\n  issue owner/repo#269")
+    scene.run()
+    status, out, _ = run("show", LAUNCH)
+    assert status == 0
+    assert f"  candidate {scene.host.candidate}\n" in out
+    assert out.endswith("  the repository has all of it\n")
+    found = as_json(run, "show", LAUNCH)
+    assert (found["state"], found["proven"], found["fault"]) == ("imported", True, None)
+    assert found["receipt"]["objects"]["count"] == 7
+
+
+def test_no_command_shows_the_key(scene: Scene, run: Run) -> None:
+    scene.run()
+    for arguments in (["show", LAUNCH], ["list"], ["recover"], ["discard", LAUNCH]):
+        for form in ("text", "json"):
+            assert scene.record.key not in "".join(run(*arguments, "--format", form)[1:])
+
+
+def test_a_receipt_that_is_not_true_any_more_is_told(scene: Scene, run: Run) -> None:
+    receipt = scene.run().receipt
+    (scene.host.common / "objects/pack" / f"{receipt.pack.name}.idx").unlink()
+    status, out, _ = run("show", LAUNCH)
+    assert status == 5
+    assert "NOT TRUE ANY MORE: receiptContradicted" in out
+    found = as_json(run, "show", LAUNCH)
+    assert (found["proven"], found["fault"]["code"]) == (False, "receiptContradicted")
+
+
+def test_a_refusal_is_shown(scene: Scene, run: Run) -> None:
+    scene.offer(issue="owner/repo#1")
+    with pytest.raises(Exception, match="bindingMismatch"):
+        scene.run()
+    assert "refused at step 3" in run("show", LAUNCH)[1]
+    found = as_json(run, "show", LAUNCH)
+    assert (found["state"], found["refusal"]["code"]) == ("refused", "bindingMismatch")
+
+
+@pytest.mark.parametrize("command", ["show", "discard"])
+@pytest.mark.parametrize("name", ["f" * 32, "nonsense", "../launches", ""])
+def test_an_unknown_launch_is_a_usage_error(run: Run, command: str, name: str) -> None:
+    status, out, err = run(command, name)
+    assert (status, out) == (2, "")
+    assert err.startswith("git candidate: launchUnknown: there is no launch")
+
+
+def test_the_list_has_every_launch_and_hides_none_behind_a_damaged_one(
+    scene: Scene, run: Run
+) -> None:
+    other = launch(scene.host, scene.folder, name="cd" * 16)
+    scene.run()
+    assert [line.split()[1] for line in run("list")[1].splitlines()] == ["imported", "launched"]
+    journal = scene.state / "launches" / other.record.launch / "journal"
+    data = bytearray(journal.read_bytes())
+    data[20] ^= 1
+    journal.write_bytes(bytes(data) + b"more")
+    status, out, _ = run("list")
+    assert status == 6
+    assert "imported" in out.splitlines()[0]
+    assert "DAMAGED stateCorrupt" in out.splitlines()[1]
+    assert [*as_json(run, "list")["damaged"]] == [other.record.launch]
+    status, out, _ = run("recover")
+    assert (status, "imported" in out, "stateCorrupt" in out) == (6, True, True)
+    told = {one["launch"]: one["error"] for one in as_json(run, "recover")["launches"]}
+    assert told[LAUNCH] is None
+    assert told[other.record.launch]["code"] == "stateCorrupt"
+
+
+def test_recover_tells_what_it_removed_and_may_be_run_again(scene: Scene, run: Run) -> None:
+    left = scene.host.common / "objects" / f"tmp_objdir-candidate-{LAUNCH}-0123"
+    (left / "pack").mkdir(parents=True)
+    (left / "pack" / "tmp_pack_x").write_bytes(b"half")
+    assert run("recover")[1] == f"{LAUNCH}: launched, removed {left.name}\n"
+    assert not left.exists()
+    assert run("recover")[1] == f"{LAUNCH}: launched\n"
+
+
+def test_recover_tells_of_a_repository_that_is_gone(scene: Scene, run: Run) -> None:
+    scene.host.repo.rename(scene.folder / "elsewhere")
+    status, out, _ = run("recover")
+    assert status == 2
+    assert "notARepository" in out
+
+
+def test_recover_without_launches_says_so(scene: Scene, run: Run) -> None:
+    scene.state.rename(scene.folder / "old")
+    assert run("recover") == (0, "there are no launches\n", "")
+
+
+def test_discard_may_be_done_twice(scene: Scene, run: Run) -> None:
+    receipt = scene.run().receipt
+    keep = scene.host.common / "objects/pack" / f"{receipt.pack.name}.keep"
+    assert keep.exists()
+    for _ in range(2):
+        assert run("discard", LAUNCH)[1].startswith(f"launch {LAUNCH}: discarded\n")
+        assert not keep.exists()
+    assert as_json(run, "discard", LAUNCH)["state"] == "discarded"
+    assert as_json(run, "show", LAUNCH)["proven"] is None
+
+
+# --- the command itself -----------------------------------------------------------------------
+
+
+def test_it_is_a_command_of_git(scene: Scene, tmp_path: Path) -> None:
+    # As the installed script does, for the git of this machine.
+    script = tmp_path / "bin" / "git-candidate"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m candidate "$@"\n')
+    script.chmod(0o755)
+    env = os.environ | {"PATH": f"{script.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["git", "candidate", "list", "--state", str(scene.state)],
+        env=env, cwd=tmp_path, capture_output=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith(LAUNCH.encode())
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        ({"GIT_CANDIDATE_STATE": "mine"}, "mine"),
+        ({"XDG_STATE_HOME": "xdg"}, "xdg/git-candidate"),
+        ({"HOME": "home"}, "home/.local/state/git-candidate"),
+    ],
+    ids=["its own variable", "the one of XDG", "the home folder"],
+)
+def test_the_state_folder_has_a_place_of_its_own(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variables: dict[str, str],
+    place: str,
+) -> None:
+    for name in ("GIT_CANDIDATE_STATE", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, str(tmp_path / value))
+    (tmp_path / "mine").mkdir(mode=0o700)
+    assert cli.main(["list"]) == 0
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / place / "format").read_text() == "packcheck.state/1\n"
+    assert (tmp_path / place).stat().st_mode & 0o777 == 0o700
+
+
+def test_without_a_home_a_state_folder_has_to_be_given(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("GIT_CANDIDATE_STATE", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert cli.main(["list"]) == 2
+    assert capsys.readouterr().err == (
+        "git candidate: there is no home folder to keep the state in; give --state DIR\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        (KeyboardInterrupt(), 6, "interrupted"),
+        (OSError(28, "No space left on device"), 6, "No space left on device"),
+        (ImportFailed(GIT_FAILED, "why"), 6, "gitFailed: why"),
+    ],
+    ids=["an interrupt", "a full disk", "a failure"],
+)
+def test_what_stops_the_work_is_class_6(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    status: int,
+    text: str,
+) -> None:
+    def fail(_parsed: object) -> int:
+        raise error
+
+    monkeypatch.setattr("candidate.commands.listing.run", fail)
+    assert cli.main(["list"]) == status
+    assert capsys.readouterr().err.startswith(f"git candidate: {text}")
+
+
+def test_a_reader_that_has_gone_is_no_error_to_tell(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_parsed: object) -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("candidate.commands.listing.run", fail)
+    saved = os.dup(1)
+    try:
+        assert cli.main(["list"]) == 6
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+    assert capfd.readouterr().err == ""
