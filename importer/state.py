@@ -7,12 +7,13 @@ producer on the same host can read a key or forge a receipt. ::
     launches/ID/lock        held by whoever works on the launch, and by the git that it runs
     launches/ID/journal     the launch record, and what happened since (journal.py)
     launches/ID/receipt.json, refusal.json
-    work/lock               held while a room is made or swept
+    work/lock               held while a launch or a room is made, and while leftovers are swept
     work/NAME/lock          held by the process whose room it is
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -26,6 +27,7 @@ from importer.errors import (
     STATE_UNSAFE,
     ImportFailed,
     ImportRefused,
+    translated,
 )
 from importer.frames import frame
 from importer.lock import held
@@ -52,7 +54,8 @@ _PATIENCE = 10.0
 class State:
     """An open state folder. Raises ImportRefused (stateUnsafe) where it is not private.
 
-    It is made where there is none. To be closed, or used in a ``with`` block.
+    It is made where there is none. To be closed, or used in a ``with`` block. Raises ImportFailed
+    (fileFailed) where that cannot be done.
     """
 
     def __init__(self, path: str, world: World | None = None) -> None:
@@ -60,7 +63,8 @@ class State:
         self.path = os.path.abspath(path)
         self._open = ExitStack()
         try:
-            self._open_folders()
+            with translated():
+                self._open_folders()
         except BaseException:
             self.close()
             raise
@@ -126,7 +130,13 @@ class State:
 
         Raises FileExistsError where there is one of that id.
         """
+        with self._work_lock("a launch"):
+            self._add(launch)
+
+    def _add(self, launch: Launch) -> None:
         files = self.world.files
+        if files.status(launch.launch, at=self.launches) is not None:
+            raise FileExistsError(errno.EEXIST, "there is such a launch", launch.launch)
         # No id begins like this, so what a crash leaves is no launch.
         temporary = TEMPORARY + launch.launch
         files.remove_folder(temporary, at=self.launches)
@@ -171,11 +181,16 @@ class State:
 
     @contextmanager
     def workroom(self) -> Iterator[Workroom]:
-        """A folder for temporary files, removed afterwards whatever happens."""
+        """A folder for temporary files, removed afterwards whatever happens.
+
+        Where it cannot be removed, and where a process was killed, the next one is made after it
+        was.
+        """
         files = self.world.files
         name = self.world.token(8).hex()
         with ExitStack() as inside:
-            with self._work_lock():
+            with self._work_lock("a work room"):
+                self._sweep_rooms()
                 files.make_folder(name, at=self.work)
                 folder = inside.enter_context(files.folder(name, at=self.work))
                 lock = files.open_shared(_LOCK, at=folder, mode=0o600)
@@ -184,27 +199,28 @@ class State:
             try:
                 yield Workroom(f"{self.path}/work/{name}", folder)
             finally:
-                files.remove_folder(name, at=self.work)
+                with suppress(OSError):
+                    files.remove_folder(name, at=self.work)
 
     def sweep(self) -> list[str]:
-        """Remove the rooms of processes that have ended; their names."""
-        swept = []
-        with self._work_lock():
-            for name in self.world.files.names(self.work):
-                if name != _LOCK and not self._is_in_use(name):
-                    self.world.files.remove_folder(name, at=self.work)
-                    swept.append(name)
-        for name in self.world.files.names(self.launches):
-            if name.startswith(TEMPORARY):
-                self.world.files.remove_folder(name, at=self.launches)
-                swept.append(name)
+        """Remove the rooms of processes that have ended, and launches half made; their names."""
+        files = self.world.files
+        with self._work_lock("a sweep"):
+            swept = [name for name in files.names(self.launches) if name.startswith(TEMPORARY)]
+            for name in swept:
+                files.remove_folder(name, at=self.launches)
+            return swept + self._sweep_rooms()
+
+    def _sweep_rooms(self) -> list[str]:
+        names = [name for name in self.world.files.names(self.work) if name != _LOCK]
+        swept = [name for name in names if not self._is_in_use(name)]
+        for name in swept:
+            self.world.files.remove_folder(name, at=self.work)
         return swept
 
     @contextmanager
-    def _work_lock(self) -> Iterator[int]:
-        with held(
-            self.world, _LOCK, at=self.work, who="a work room", timeout=_PATIENCE
-        ) as descriptor:
+    def _work_lock(self, who: str) -> Iterator[int]:
+        with held(self.world, _LOCK, at=self.work, who=who, timeout=_PATIENCE) as descriptor:
             yield descriptor
 
     def _is_in_use(self, name: str) -> bool:
