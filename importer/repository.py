@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from importer import git
 from importer.base import StoreReader
 from importer.durable import identity
-from importer.errors import NOT_A_REPOSITORY, REPOSITORY_CHANGED, ImportRefused
+from importer.errors import NOT_A_REPOSITORY, REPOSITORY_CHANGED, ImportRefused, translated
 from manifest.atoms import pack_path
 from manifest.launch import Folder
 from packparse.escape import shorten
@@ -33,7 +33,7 @@ class Repository:
 
     ``path`` is a folder of a repository, as git takes it with ``-C``. To be closed, or used in a
     ``with`` block; kept open it serves any number of imports. Raises ImportRefused
-    (notARepository), ImportFailed (gitFailed).
+    (notARepository), ImportFailed (gitFailed, fileFailed).
     """
 
     def __init__(self, path: str, state: State) -> None:
@@ -41,7 +41,8 @@ class Repository:
         self.world = state.world
         self._open = ExitStack()
         try:
-            self._open_all(path)
+            with translated():
+                self._open_all(path)
         except BaseException:
             self._open.close()
             raise

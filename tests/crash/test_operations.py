@@ -1,0 +1,126 @@
+"""An import is cut short at each of its file operations, and then run again."""
+
+from __future__ import annotations
+
+import signal
+from errno import EACCES, EROFS
+from itertools import count
+
+import pytest
+
+from importer.errors import ImportFailed
+from importer.launches import recover_all
+from importer.repository import Repository
+from importer.steps import ImportResult, import_candidate
+from manifest.receipt import Receipt
+from tests.support.aftermath import Ground, outcome, saying
+from tests.support.faults import (
+    ERRORS,
+    KILLED,
+    KILLED_IN_A_WRITE,
+    Fault,
+    Faulty,
+    Halving,
+    Saved,
+    forked,
+)
+
+REMOVALS = {"unlink", "rmdir"}
+KILLS = {
+    "before any operation": KILLED,
+    "in the middle of any write": KILLED_IN_A_WRITE,
+}
+
+
+@pytest.mark.parametrize("fault", KILLS.values(), ids=KILLS)
+def test_an_import_that_was_killed_is_ended_by_recovery_or_by_the_next_one(
+    ground: Ground, fault: Fault
+) -> None:
+    for number, operation in ground.struck_by(fault):
+        with saying(f"killed at operation {number}, {operation}"):
+            assert forked(ground.run, Faulty(fault, number)) == -signal.SIGKILL
+            ground.check_host()
+            promised = ground.promised()
+            left = Saved(ground.common, ground.state / "launches")
+            with ground.opened() as repository:
+                assert [one.error for one in recover_all(repository)] == [None]
+                ground.check_recovered(repository)
+                assert promised in (None, ground.promised())
+                _import(ground, repository, promised)
+                left.restore()
+                _import(ground, repository, promised)
+            ground.undo()
+
+
+def _import(ground: Ground, repository: Repository, promised: Receipt | None) -> None:
+    receipt = import_candidate(repository, ground.launch).receipt
+    assert promised in (None, receipt)
+    ground.check_imported(receipt, repository)
+
+
+@pytest.mark.parametrize("fault", ERRORS.values(), ids=ERRORS)
+def test_an_import_whose_operations_fail_says_so_and_is_done_by_the_next_one(
+    ground: Ground, fault: Fault
+) -> None:
+    files = Faulty()
+    with ground.opened(files) as repository:
+        for number in count(1):
+            with saying(f"it strikes at operation {number} of those that it can"):
+                files.arm(fault, number)
+                failed = _failed(repository, ground)
+                struck = files.struck
+                # What cannot be removed inside of a room goes with the room.
+                assert failed == struck or files.seen[number - 1] in REMOVALS
+                files.mend()
+                ground.check_host()
+                _import(ground, repository, ground.promised())
+                ground.undo(repository)
+            if not struck:
+                break
+
+
+def _failed(repository: Repository, ground: Ground) -> bool:
+    """Whether an import failed, as one that may be tried again."""
+    found = outcome(import_candidate, repository, ground.launch)
+    if isinstance(found, ImportResult):
+        return False
+    assert isinstance(found, ImportFailed)
+    assert (found.code.name, found.retry) == ("fileFailed", True)
+    return True
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(EACCES), Fault(EROFS, lasting=True)],
+    ids=["permission is denied once", "nothing can be changed from there on"],
+)
+def test_a_repository_that_cannot_be_opened_says_so(ground: Ground, fault: Fault) -> None:
+    for number in count(1):
+        files = Faulty(fault, number)
+        with saying(f"operation {number}"):
+            found = outcome(_open, ground, files)
+            assert files.struck == isinstance(found, ImportFailed)
+        if found is None:
+            break
+        assert (found.code.name, found.step) == ("fileFailed", 0)
+    ground.check_imported(ground.run().receipt)
+
+
+def _open(ground: Ground, files: Faulty) -> None:
+    with ground.opened(files):
+        files.mend()
+
+
+def test_a_repository_that_cannot_clean_up_leaves_it_to_the_next_one(ground: Ground) -> None:
+    files = Faulty()
+    with ground.opened(files) as repository:
+        receipt = import_candidate(repository, ground.launch).receipt
+        files.arm(Fault(EROFS, lasting=True), 1)
+    assert files.struck
+    assert len(list((ground.state / "work").iterdir())) == 2
+    assert ground.run().receipt == receipt
+    ground.check_imported(receipt)
+
+
+def test_an_import_is_none_the_worse_for_writes_that_fall_short(ground: Ground) -> None:
+    ground.check_imported(ground.run(Halving()).receipt)
