@@ -45,6 +45,8 @@ def _end(repository: Repository, file: LaunchFile, receipt: Receipt, lock: Lock)
     """End a publication that has no receipt yet, one way or the other."""
     stem = receipt.pack.name
     if publish.is_visible(repository, stem) and publish.is_whole(repository, receipt):
+        # It may have been killed before this, and nobody may lose what a receipt says is there.
+        repository.world.files.sync(repository.packs)
         finish(repository, file, receipt)
     else:
         with lock():

@@ -152,6 +152,8 @@ class State:
             files.sync(folder)
         files.rename(temporary, launch.launch, at=self.launches)
         files.sync(self.launches)
+        # Whoever made the folders may have been killed before they were durable.
+        files.sync(self.folder)
 
     @contextmanager
     def launch_folder(self, name: str) -> Iterator[int]:

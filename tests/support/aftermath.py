@@ -161,6 +161,13 @@ class Ground:
         assert self.promised() == receipt
         assert self.fsck() == b""
 
+    def check_discarded(self, repository: Repository) -> None:
+        """After discarding: a pack that git may collect, or none."""
+        there = {name for name in self._published if (self.common / name).exists()}
+        assert {Path(name).suffix for name in there} in ({".idx", ".pack"}, set())
+        self._check_no_leftovers(there, repository)
+        assert self.fsck() == b""
+
     def _check_no_leftovers(self, published: set[str], repository: Repository | None) -> None:
         assert self.saved.changed(self.common) - {L1} == published
         assert names(self.state) == {"format", "launches", "work"}
