@@ -10,6 +10,7 @@ Anything else that is wrong did not come from a crash, and is refused instead of
 
 from __future__ import annotations
 
+import re
 import struct
 
 import xxhash
@@ -19,6 +20,8 @@ __all__ = ["LARGEST", "DamagedError", "frame", "frames"]
 # A launch record with a policy of 1 MiB, or a receipt with 10,000 commits.
 LARGEST = 8 << 20
 _HEAD = struct.Struct(">IQ")
+# Where a length could stand that is not zero and not too large.
+_LENGTH = re.compile(rb"\0(?!\0{3})")
 
 
 class DamagedError(Exception):
@@ -68,4 +71,8 @@ def _follows(data: bytes, at: int) -> bool:
     # Where the length itself was not written, what was allocated for the frame reads as zeros.
     if length == 0:
         return bool(data[at:].strip(b"\0"))
-    return length > LARGEST or len(data) > at + _HEAD.size + length
+    if length > LARGEST or len(data) > at + _HEAD.size + length:
+        return True
+    # The length may be what is damaged: then the frames behind it are whole in their places.
+    places = (match.start() for match in _LENGTH.finditer(data, at + 1))
+    return any(_payload(data, place) is not None for place in places)

@@ -1,0 +1,1 @@
+"""Tests of importer, one module each; the launches come from tests.support.launches."""
