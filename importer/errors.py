@@ -243,6 +243,12 @@ def translated(step: Callable[[], int] = int) -> Iterator[None]:
     except RecordError as error:
         raise ImportRefused(error.code, error.message, step=int(step())) from None
     except OSError as error:
-        name = f" ({shorten(os.fsencode(error.filename))})" if error.filename else ""
-        message = f"{error.strerror or error}{name}"
-        raise ImportFailed(FILE_FAILED, message, step=int(step())) from error
+        raise ImportFailed(FILE_FAILED, _told(error), step=int(step())) from error
+
+
+def _told(error: OSError) -> str:
+    # The lock of an engine raises what it likes, and a locale may translate the rest.
+    text = shorten(str(error.strerror or error).encode("utf-8", "backslashreplace"))
+    # Of what is done with a descriptor, such as listing a folder, that is the name.
+    named = isinstance(error.filename, str | bytes) and error.filename
+    return f"{text} ({shorten(os.fsencode(named))})" if named else text
