@@ -82,10 +82,17 @@ def _open(world: World, name: str, at: int, mode: int) -> int:
             raise ImportRefused(LOCK_UNSAFE, f"{name} is no plain file") from None
         raise
     try:
-        check_plain(os.fstat(descriptor))
+        status = os.fstat(descriptor)
+        check_plain(status)
+        if mode & ~status.st_mode and status.st_uid == os.geteuid():
+            # The umask has no say in who may wait for it as well.
+            world.files.allow(descriptor, mode)
     except UnsafeFileError as error:
         os.close(descriptor)
         raise ImportRefused(LOCK_UNSAFE, f"{name} is {error}") from None
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
