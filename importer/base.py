@@ -17,6 +17,7 @@ from importer.errors import BASE_MISSING, GIT_FAILED, STORE_CORRUPT, ImportFaile
 from packparse.entry import BLOB, COMMIT, KIND_NUMBERS, TREE
 from packparse.errors import PackError
 from packparse.limits import Limits
+from packparse.memo import Memo
 from packparse.objects import commit as commits
 from packparse.objects import tree as trees
 from packparse.outside import checked_object
@@ -32,6 +33,8 @@ __all__ = ["SeededSet", "StoreReader"]
 
 # Requests that are written before their answers are read; they fit into a pipe (64 KiB).
 _AT_ONCE = 500
+# Bytes of objects that are kept for the next question, about.
+_KEPT = 4 << 20
 _CHUNK = 1 << 18
 _LINE = 200
 
@@ -54,6 +57,8 @@ class StoreReader:
         self._format = object_format
         self._world = world
         self._packs = packs
+        # What was read since the last refresh; the same few trees are asked for again and again.
+        self._kept = _memory()
         # The packs that the process may have open.
         self._seen: set[str] = set()
         self._pipes: _Pipes | None = None
@@ -69,6 +74,7 @@ class StoreReader:
 
         A process keeps packs open that were removed meanwhile; loose objects it opens each time.
         """
+        self._kept = _memory()
         packs = self._packs()
         if packs is None or not self._seen <= packs:
             self.close()
@@ -77,12 +83,18 @@ class StoreReader:
 
     def about(self, oid: bytes) -> tuple[int, int] | None:
         """Kind and size of an object as the store says it, None where it has none."""
+        kept = self._kept.get(oid)
+        if kept is not None:
+            return kept[0], len(kept[1])
         pipes = self._opened()
         pipes.ask(b"info %s\n" % oid.hex().encode())
         return self._header(pipes, oid)
 
     def read(self, oid: bytes) -> tuple[int, bytes] | None:
         """Kind and content of an object, hashed; None where there is none."""
+        kept = self._kept.get(oid)
+        if kept is not None:
+            return kept
         pipes = self._opened()
         pipes.ask(_contents_of([oid]))
         return self._content(pipes, oid)
@@ -124,10 +136,15 @@ class StoreReader:
         kind, size = header
         content = pipes.take(size + 1)[:-1]
         try:
-            return checked_object(self._format, oid, (kind, content))
+            given = checked_object(self._format, oid, (kind, content))
         except PackError as error:
             message = f"{oid.hex()}: {error.message}"
             raise ImportFailed(STORE_CORRUPT, message, retry=False) from None
+        return self._kept.keep(oid, given, size)
+
+
+def _memory() -> Memo[bytes, tuple[int, bytes]]:
+    return Memo(_KEPT, _KEPT >> 6)
 
 
 def _contents_of(oids: Iterable[bytes]) -> bytes:
