@@ -13,7 +13,14 @@ import select
 from typing import TYPE_CHECKING
 
 from importer import git
-from importer.errors import BASE_MISSING, GIT_FAILED, STORE_CORRUPT, ImportFailed, ImportRefused
+from importer.errors import (
+    BASE_MISSING,
+    GIT_FAILED,
+    SEED_TOO_LARGE,
+    STORE_CORRUPT,
+    ImportFailed,
+    ImportRefused,
+)
 from packparse.entry import BLOB, COMMIT, KIND_NUMBERS, TREE
 from packparse.errors import PackError
 from packparse.limits import Limits
@@ -36,6 +43,8 @@ _AT_ONCE = 500
 # Bytes of objects that are kept for the next question, about.
 _KEPT = 4 << 20
 _CHUNK = 1 << 18
+# Objects of a history that are looked at, about 150 bytes each.
+_MOST = 2_000_000
 _LINE = 200
 
 
@@ -233,9 +242,10 @@ class _Pipes:
 class SeededSet:
     """The objects that a launch gave its producer, found as they are asked for.
 
-    First the base, then the base's whole tree, level by level; for a full seed then the history.
-    ``boundary`` are commits whose parents were not given. Raises ImportRefused: baseMissing, where
-    something of the set cannot be had, and what the reader raises.
+    First the base, then the base's whole tree, level by level; for a full seed then the history,
+    where the store has the object at all. ``boundary`` are commits whose parents were not given.
+    Raises ImportRefused (baseMissing, where something of the set cannot be had; seedTooLarge, where
+    looking further would take minutes), and what the reader raises.
     """
 
     def __init__(
@@ -252,11 +262,18 @@ class SeededSet:
         self._kinds = dict.fromkeys(bases, COMMIT)
         self._boundary = boundary
         self._full = full
+        self._in_history = False
         self._steps = self._walk()
 
     def kind(self, oid: bytes) -> int | None:
         """The kind of an object of the set; None for any other."""
+        asked = False
         while oid not in self._kinds:
+            if self._in_history and not asked:
+                # An id that somebody made up must not cost a walk through all that ever was.
+                if self._reader.about(oid) is None:
+                    return None
+                asked = True
             if next(self._steps, None) is None:
                 return None
         return self._kinds[oid]
@@ -276,6 +293,7 @@ class SeededSet:
             if not self._full:
                 return
             listed = self._new(parents, COMMIT)
+            self._in_history = True
             yield True
 
     def _links(self, oid: bytes, content: bytes) -> tuple[bytes, bytes]:
@@ -301,6 +319,9 @@ class SeededSet:
     def _new(self, oids: Iterable[bytes], kind: int) -> list[bytes]:
         new = [oid for oid in dict.fromkeys(oids) if oid not in self._kinds]
         self._kinds.update(dict.fromkeys(new, kind))
+        if self._in_history and len(self._kinds) > _MOST:
+            message = f"an object is not among the {_MOST} that were looked at"
+            raise ImportRefused(SEED_TOO_LARGE, message)
         return new
 
     def _contents(self, oids: list[bytes], kind: int) -> Iterator[tuple[bytes, bytes]]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from manifest.errors import RecordError, refusal
-from packparse.codes import CORRUPT, ENVIRONMENT, INCOMPLETE, POLICY, USAGE
+from packparse.codes import CORRUPT, ENVIRONMENT, INCOMPLETE, LIMIT, POLICY, USAGE
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
@@ -150,6 +150,13 @@ BASE_MISSING = refusal(
     INCOMPLETE,
     "The base, or something of the seeded set, is not in the repository any more.",
     "Bring the base back (fetch it, or restore it from a backup), and import again.",
+)
+SEED_TOO_LARGE = refusal(
+    "seedTooLarge",
+    LIMIT,
+    "The candidate names an object of the repository that is not in the base's tree, and the "
+    "history is too long to be searched for it.",
+    "Have the producer hand over the object as well, or launch with a seed of depth one.",
 )
 STORE_CORRUPT = refusal(
     "storeCorrupt",
