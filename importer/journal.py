@@ -91,6 +91,14 @@ class LaunchFile:
         self._end += len(data)
         self.events.append(event)
 
+    def harden(self) -> None:
+        """Make durable what was read, which a process that died may have left undone."""
+        descriptor = self._files.open_shared(JOURNAL, at=self.folder, mode=0o600)
+        try:
+            self._files.sync(descriptor)
+        finally:
+            os.close(descriptor)
+
     def receipt(self) -> Receipt | None:
         """The receipt; None where there is none. Raises ImportFailed: stateCorrupt."""
         data = self._state.read(_RECEIPT, at=self.folder, most=receipts.LARGEST)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_base",
     "choose",
+    "hold",
     "is_visible",
     "is_whole",
     "link",
@@ -99,6 +100,20 @@ def is_visible(repository: Repository, stem: str) -> bool:
     """Whether git sees a pack of this name."""
     status = repository.world.files.status
     return all(status(stem + ending, at=repository.packs) for ending in (".idx", ".pack"))
+
+
+def hold(repository: Repository, receipt: Receipt) -> None:
+    """Make the names of a visible publication durable, and let its launch rest on it.
+
+    To be called under L1, before a receipt is written for a publication that somebody else began.
+    """
+    files = repository.world.files
+    packs = repository.packs
+    name = receipt.pack.name
+    status = files.status(f"{name}.pack", at=packs)
+    mode = 0o444 if status is None else status.st_mode & 0o777
+    keep.add(files, name + _KEEP, receipt.launch, at=packs, mode=mode)
+    files.sync(packs)
 
 
 def read_back(repository: Repository, receipt: Receipt) -> None:

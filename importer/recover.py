@@ -4,6 +4,9 @@ The journal says how far it came. Before `publishing` nothing is in the shared s
 quarantine; after it the receipt that was to be written is in the journal, so either all of the
 publication is there and the receipt is written, or what there is of it is taken back. Everything
 here may be done twice, and killed at any point.
+
+What a process that died has written may not be durable yet, though everybody sees it. So it is made
+durable before anything is done that rests on it and would outlive it.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
     removed += _sweep_store(repository, file, publishing, lock)
     if file.last(Discarded) is not None:
         if publishing is not None:
+            file.harden()
             with lock():
                 publish.release(repository, publishing.receipt.pack.name, file.record.launch)
     elif file.receipt() is not None:
@@ -44,13 +48,15 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
 def _end(repository: Repository, file: LaunchFile, receipt: Receipt, lock: Lock) -> None:
     """End a publication that has no receipt yet, one way or the other."""
     stem = receipt.pack.name
-    if publish.is_visible(repository, stem) and publish.is_whole(repository, receipt):
-        # It may have been killed before this, and nobody may lose what a receipt says is there.
-        repository.world.files.sync(repository.packs)
-        finish(repository, file, receipt)
-    else:
+    file.harden()
+    if publish.is_visible(repository, stem):
         with lock():
-            publish.release(repository, stem, receipt.launch)
+            publish.hold(repository, receipt)
+        if publish.is_whole(repository, receipt):
+            finish(repository, file, receipt)
+            return
+    with lock():
+        publish.release(repository, stem, receipt.launch)
 
 
 def _sweep_store(
