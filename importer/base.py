@@ -96,8 +96,10 @@ class StoreReader:
         if kept is not None:
             return kept[0], len(kept[1])
         pipes = self._opened()
-        pipes.ask(b"info %s\n" % oid.hex().encode())
-        return self._header(pipes, oid)
+        pipes.ask(b"info %s\n" % oid.hex().encode(), 1)
+        header = self._header(pipes, oid)
+        pipes.waiting -= 1
+        return header
 
     def read(self, oid: bytes) -> tuple[int, bytes] | None:
         """Kind and content of an object, hashed; None where there is none."""
@@ -105,25 +107,23 @@ class StoreReader:
         if kept is not None:
             return kept
         pipes = self._opened()
-        pipes.ask(_contents_of([oid]))
+        pipes.ask(_contents_of([oid]), 1)
         return self._content(pipes, oid)
 
     def read_all(self, oids: Iterable[bytes]) -> Iterator[tuple[int, bytes] | None]:
         """Kinds and contents of objects in their order, each hashed; None where there is none."""
-        waiting = list(oids)
+        wanted = list(oids)
         pipes = self._opened()
-        try:
-            for at in range(0, len(waiting), _AT_ONCE):
-                batch = waiting[at : at + _AT_ONCE]
-                pipes.ask(_contents_of(batch))
-                for oid in batch:
-                    yield self._content(pipes, oid)
-        except BaseException:
-            # Answers that nobody took would be taken for those of the next question.
-            self.close()
-            raise
+        for at in range(0, len(wanted), _AT_ONCE):
+            batch = wanted[at : at + _AT_ONCE]
+            pipes.ask(_contents_of(batch), len(batch))
+            for oid in batch:
+                yield self._content(pipes, oid)
 
     def _opened(self) -> _Pipes:
+        # Answers that nobody took would be taken for those of the next question.
+        if self._pipes is not None and self._pipes.waiting:
+            self.close()
         if self._pipes is None:
             self._pipes = _Pipes(self._bench, self._world)
         return self._pipes
@@ -140,10 +140,11 @@ class StoreReader:
 
     def _content(self, pipes: _Pipes, oid: bytes) -> tuple[int, bytes] | None:
         header = self._header(pipes, oid)
+        content = b"" if header is None else pipes.take(header[1] + 1)[:-1]
+        pipes.waiting -= 1
         if header is None:
             return None
         kind, size = header
-        content = pipes.take(size + 1)[:-1]
         try:
             given = checked_object(self._format, oid, (kind, content))
         except PackError as error:
@@ -161,15 +162,19 @@ def _contents_of(oids: Iterable[bytes]) -> bytes:
 
 
 class _Pipes:
-    """A running ``git cat-file --batch-command``, and what it said and nobody took yet."""
+    """A running ``git cat-file --batch-command``, and what it said and nobody took yet.
+
+    ``waiting`` are the questions whose answers were not taken, or not to their end.
+    """
 
     def __init__(self, bench: git.Bench, world: World) -> None:
         self._world = world
         self._bench = bench
+        self.waiting = 0
         self._rest = b""
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
-        self._errors = world.files.create(f"err-{world.token(4).hex()}", at=bench.folder)
+        self._errors = os.memfd_create("stderr")
         try:
             self._process = git.start(
                 bench,
@@ -196,8 +201,9 @@ class _Pipes:
         os.close(self._errors)
         self._process.end()
 
-    def ask(self, requests: bytes) -> None:
-        """Write requests."""
+    def ask(self, requests: bytes, count: int) -> None:
+        """Write so many requests."""
+        self.waiting += count
         try:
             os.write(self._requests, requests)
         except BrokenPipeError:
@@ -224,7 +230,7 @@ class _Pipes:
         return whole[:length]
 
     def _more(self) -> bytes:
-        ready, _, _ = select.select([self._answers], [], [], git.TIMEOUT)
+        ready, _, _ = select.select([self._answers], [], [], self._world.git_seconds)
         if not ready:
             self._process.end()
             raise ImportFailed(GIT_FAILED, "git cat-file gave no answer in time")

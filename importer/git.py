@@ -21,6 +21,7 @@ import sh
 
 from importer.durable import read_up_to
 from importer.errors import GIT_FAILED, NOT_A_REPOSITORY, ImportFailed, ImportRefused
+from importer.world import GIT_SECONDS
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Bench", "Caps", "Layout", "Outcome", "Process", "bench", "layout", "run", "start",
            "version"]  # fmt: skip
 
-# A50. Local work on what the limits let through takes seconds.
-TIMEOUT = 120.0
 # How long a process has to end by itself once it is told to.
 _GRACE = 2.0
 # Of standard output and standard error, each.
@@ -62,7 +61,7 @@ class Caps(NamedTuple):
 
     memory: int = 1 << 30
     file: int = 1 << 30
-    seconds: int = int(TIMEOUT)
+    seconds: int = int(GIT_SECONDS)
 
 
 class Outcome(NamedTuple):
@@ -131,7 +130,6 @@ def run(
     stdin: int | None = None,
     caps: Caps = Caps(),  # noqa: B008 - immutable
     keep: Sequence[int] = (),
-    timeout: float = TIMEOUT,
 ) -> Outcome:
     """Run git to its end. ``keep`` are descriptors that it inherits, and so holds while it lives.
 
@@ -140,7 +138,7 @@ def run(
     """
     with _scratch() as (out, err):
         process = start(bench, arguments, stdin=stdin, stdout=out, stderr=err, caps=caps, keep=keep)
-        return Outcome(process.wait(timeout), _read(out), _read(err))
+        return Outcome(process.wait(bench.world.git_seconds), _read(out), _read(err))
 
 
 def start(
@@ -190,6 +188,9 @@ class Process:
 
     def end(self) -> None:
         """End the whole group: first asked to, then killed. Does nothing where it has ended."""
+        if self._life < 0:
+            # Its id may be that of another process by now.
+            return
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 self._running.signal_group(number)
@@ -266,7 +267,7 @@ def _ask(path: str, *arguments: str) -> Outcome:
             caps=Caps(),
             keep=(),
         )
-        return Outcome(process.wait(TIMEOUT), _read(out), _read(err))
+        return Outcome(process.wait(GIT_SECONDS), _read(out), _read(err))
 
 
 @contextmanager
@@ -298,7 +299,7 @@ def _start(
     inherited = {alive, *keep}
     source = open(null if stdin is None else stdin, "rb", closefd=False)  # noqa: SIM115 - no owner
     try:
-        running = _program()(
+        running = _program(os.environ.get("PATH", ""))(
             *arguments,
             _in=source,
             _out=stdout,
@@ -324,7 +325,8 @@ def _start(
 
 
 @functools.cache
-def _program() -> sh.Command:
+def _program(_path: str) -> sh.Command:
+    """The git of a search path, looked for once."""
     return sh.Command("git")
 
 
