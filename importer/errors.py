@@ -237,6 +237,13 @@ GIT_FAILED = refusal(
     "git could not be started, took too long, was killed, or could not write.",
     _TRY_AGAIN,
 )
+QUARANTINE_SWEPT = refusal(
+    "quarantineSwept",
+    ENVIRONMENT,
+    "Somebody removed the folder in which git looked at the pack: git gc --prune=now and git prune "
+    "take it for a leftover.",
+    "Try again once they have ended; the artifact is kept, and nothing half done is visible.",
+)
 
 
 @contextmanager

@@ -16,11 +16,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from importer import git
-from importer.durable import read_up_to
+from importer.durable import identity, read_up_to
 from importer.errors import (
     GIT_FAILED,
     GIT_REFUSED,
+    QUARANTINE_SWEPT,
     VERDICTS_DIFFER,
+    ImporterError,
     ImportFailed,
     ImportRefused,
 )
@@ -67,14 +69,23 @@ def quarantined(repository: Repository, launch: str) -> Iterator[str]:
     """A new quarantine of a launch in the shared store's folder; its name.
 
     It is removed afterwards, whatever happened; what a crash leaves, recovery finds by its name.
+    Whatever fails in a quarantine that somebody else removed raises ImportFailed: quarantineSwept.
     """
     world = repository.world
+    files = world.files
     name = f"{prefix(launch)}{world.token(6).hex()}"
-    world.files.make_folder(name, at=repository.objects)
+    files.make_folder(name, at=repository.objects)
+    made = files.status(name, at=repository.objects)
     try:
         yield name
+    except (ImporterError, FileNotFoundError) as error:
+        # git makes the folders anew that it writes to, so there may be another one by now.
+        there = files.status(name, at=repository.objects)
+        if made is None or there is None or identity(there) != identity(made):
+            raise ImportFailed(QUARANTINE_SWEPT, f"{name} was removed") from error
+        raise
     finally:
-        world.files.remove_folder(name, at=repository.objects)
+        files.remove_folder(name, at=repository.objects)
 
 
 def index(  # noqa: PLR0913 - each is named
@@ -124,7 +135,8 @@ def _judge(outcome: git.Outcome) -> None:
     if outcome.status < 0:
         raise ImportFailed(GIT_FAILED, f"git was ended by signal {-outcome.status}")
     if outcome.status:
-        if _ENVIRONMENT.search(outcome.stderr):
+        # A verdict has a reason.
+        if not outcome.stderr.strip() or _ENVIRONMENT.search(outcome.stderr):
             raise ImportFailed(GIT_FAILED, f"git index-pack: {outcome.told()}")
         raise ImportRefused(GIT_REFUSED, f"git index-pack: {outcome.told()}")
 

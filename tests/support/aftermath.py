@@ -23,7 +23,7 @@ from importer.launches import Recovered, proven, recover_all
 from importer.lock import L1
 from importer.repository import Repository
 from importer.steps import ImportResult, import_candidate
-from importer.world import World
+from importer.world import GIT_SECONDS, World
 from manifest.launch import Publishing, decode_event
 from manifest.receipt import Receipt, read_receipt
 from tests.support.faults import Fault, Faulty, Saved, tree
@@ -70,14 +70,14 @@ class Ground:
     did to the file system. Its clock never shows the same second twice.
     """
 
-    def __init__(self, host: Host, folder: Path, name: str = LAUNCH) -> None:
+    def __init__(self, host: Host, folder: Path, *, name: str = LAUNCH, thin: bool = False) -> None:
         self.host = host
         self.launch = name
         self.common = host.common
         self.packs = self.common / "objects" / "pack"
         self._seconds = count(EPOCH + 1_000_000)
         self.scene = launch(host, folder, name=name)
-        self.scene.offer()
+        self.scene.offer(host.bundle(thin=thin))
         self.state = self.scene.state
         self._found: dict[bytes, bytes] = {}
         self.saved = Saved(self.common, self.state)
@@ -94,12 +94,14 @@ class Ground:
 
     # Importing
 
-    def world(self, files: Files | None = None) -> World:
-        return World(files, now=lambda: float(next(self._seconds)))
+    def world(self, files: Files | None = None, *, git_seconds: float = GIT_SECONDS) -> World:
+        return World(files, now=lambda: float(next(self._seconds)), git_seconds=git_seconds)
 
     @contextmanager
-    def opened(self, files: Files | None = None) -> Iterator[Repository]:
-        with self.scene.opened(self.world(files)) as repository:
+    def opened(
+        self, files: Files | None = None, *, git_seconds: float = GIT_SECONDS
+    ) -> Iterator[Repository]:
+        with self.scene.opened(self.world(files, git_seconds=git_seconds)) as repository:
             yield repository
 
     def run(self, files: Files | None = None) -> ImportResult:
