@@ -75,6 +75,19 @@ class Outcome(NamedTuple):
         """What it said on standard error, for a message: printable, and not long."""
         return shorten(b" ".join(self.stderr.split())[:_SHOWN])
 
+    def answered(self) -> bool:
+        """Whether it ended well; False where it says why not.
+
+        Raises ImportFailed: gitFailed, where it was killed, or ended without a word: it always
+        gives a reason for what it does not do.
+        """
+        if self.status < 0:
+            raise ImportFailed(GIT_FAILED, f"git was ended by signal {-self.status}")
+        if self.status and not self.stderr.strip():
+            message = f"git ended with status {self.status} and said nothing"
+            raise ImportFailed(GIT_FAILED, message)
+        return self.status == 0
+
 
 class Bench(NamedTuple):
     """A private GIT_DIR: its path, an open descriptor of it, and the environment of git in it."""
@@ -234,19 +247,22 @@ def layout(path: str) -> Layout:
         "--git-common-dir", "--git-path", "objects", "--show-object-format",
     )  # fmt: skip
     lines = told.stdout.decode("utf-8", "surrogateescape").split("\n")
-    if told.status or len(lines) != 4:
-        reason = told.told() if told.status else "its path has a line feed"
+    answered = told.answered()
+    if not answered or len(lines) != 4:
+        reason = "its path has a line feed" if answered else told.told()
         raise ImportRefused(NOT_A_REPOSITORY, f"{shorten(os.fsencode(path))}: {reason}")
-    shared = _ask(path, "config", "--get", "core.sharedRepository").stdout.decode(
-        "ascii", "replace"
-    )
-    return Layout(lines[0], lines[1], lines[2], shared.strip() if shared.strip().isalnum() else "")
+    told = _ask(path, "config", "--default=", "--get", "core.sharedRepository")
+    if not told.answered():
+        raise ImportFailed(GIT_FAILED, f"git config: {told.told()}")
+    shared = told.stdout.decode("ascii", "replace").strip()
+    return Layout(lines[0], lines[1], lines[2], shared if shared.isalnum() else "")
 
 
 @functools.cache
 def version() -> str:
     """The version of git, as ``2.39.5``. Raises ImportFailed where it is too old for us."""
-    told = _ask("/", "version").stdout.decode("ascii", "replace")
+    answer = _ask("/", "version")
+    told = answer.stdout.decode("ascii", "replace") if answer.answered() else answer.told()
     match = re.match(r"git version ((\d+)\.(\d+)[\w.-]*)", told)
     if match is None or (int(match[2]), int(match[3])) < _OLDEST:
         message = (

@@ -132,11 +132,8 @@ def index(  # noqa: PLR0913 - each is named
 
 
 def _judge(outcome: git.Outcome) -> None:
-    if outcome.status < 0:
-        raise ImportFailed(GIT_FAILED, f"git was ended by signal {-outcome.status}")
-    if outcome.status:
-        # A verdict has a reason.
-        if not outcome.stderr.strip() or _ENVIRONMENT.search(outcome.stderr):
+    if not outcome.answered():
+        if _ENVIRONMENT.search(outcome.stderr):
             raise ImportFailed(GIT_FAILED, f"git index-pack: {outcome.told()}")
         raise ImportRefused(GIT_REFUSED, f"git index-pack: {outcome.told()}")
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from importer.errors import ImporterError
+from importer import git
+from importer.errors import ImporterError, ImportFailed
 from importer.steps import import_candidate
 from importer.world import GIT_SECONDS
 from tests.support.aftermath import Ground, outcome
@@ -115,15 +116,28 @@ def _check_failure(ground: Ground, folder: Path, command: str, script: str, code
     assert open_descriptors() == before
 
 
+@pytest.mark.parametrize("script", ["kill -9 $$", "exit 1"], ids=["killed", "silent"])
+@pytest.mark.parametrize("command", ["rev-parse", "config", "version"])
+def test_a_question_about_the_repository_that_is_not_answered_is_no_answer(
+    ground: Ground, tmp_path: Path, command: str, script: str
+) -> None:
+    git.version.cache_clear()
+    with faked(tmp_path, command, script):
+        found = outcome(ground.run)
+    assert isinstance(found, ImportFailed)
+    assert (found.code.name, found.retry) == ("gitFailed", True)
+    ground.check_imported(ground.run().receipt)
+
+
 def test_answers_that_nobody_took_are_not_those_of_the_next_question(ground: Ground) -> None:
     base = bytes.fromhex(ground.host.base)
     nobody = bytes(20)
     with ground.opened() as repository:
-        first = repository.reader.read_all([nobody, nobody, nobody])
-        assert next(first) is None
+        unfinished = repository.reader.read_all([nobody, nobody, nobody])
+        assert next(unfinished) is None
         given = repository.reader.read(base)
         assert given is not None
         assert given[1].startswith(b"tree ")
-        first.close()
+        del unfinished
         assert repository.reader.about(nobody) is None
         assert repository.reader.about(base) == (given[0], len(given[1]))
