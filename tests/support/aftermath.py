@@ -6,9 +6,10 @@ recovery has been there; and what a receipt or the journal promised is what the 
 
 from __future__ import annotations
 
+import fcntl
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -22,7 +23,7 @@ from importer.frames import frames
 from importer.launches import Recovered, proven, recover_all
 from importer.lock import L1
 from importer.repository import Repository
-from importer.steps import ImportResult, import_candidate
+from importer.steps import ImportResult, Step, import_candidate
 from importer.world import GIT_SECONDS, World
 from manifest.launch import Publishing, decode_event
 from manifest.receipt import Receipt, read_receipt
@@ -79,6 +80,7 @@ class Ground:
         self.scene = launch(host, folder, name=name)
         self.scene.offer(host.bundle(thin=thin))
         self.state = self.scene.state
+        self._folder = self.state / "launches" / name
         self._found: dict[bytes, bytes] = {}
         self.saved = Saved(self.common, self.state)
         files = Faulty()
@@ -104,10 +106,12 @@ class Ground:
         with self.scene.opened(self.world(files, git_seconds=git_seconds)) as repository:
             yield repository
 
-    def run(self, files: Files | None = None) -> ImportResult:
+    def run(
+        self, files: Files | None = None, on_step: Callable[[Step], None] | None = None
+    ) -> ImportResult:
         """Import, in a repository that is opened for it."""
         with self.opened(files) as repository:
-            return import_candidate(repository, self.launch)
+            return import_candidate(repository, self.launch, on_step=on_step)
 
     def recover(self, files: Files | None = None) -> list[Recovered]:
         with self.opened(files) as repository:
@@ -118,18 +122,26 @@ class Ground:
         rooms = set() if repository is None else {Path(repository.room.path)}
         self.saved.restore(rooms)
 
+    def wait_for_git(self) -> None:
+        """Wait for the git of a process that was killed, which holds the lock of the launch."""
+        with suppress(FileNotFoundError), (self._folder / "lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
     # What was durable when it stopped
 
     def promised(self) -> Receipt | None:
         """The receipt that is there, or that the journal has for a pack that is visible."""
-        folder = self.state / "launches" / self.launch
-        written = folder / "receipt.json"
+        written = self._folder / "receipt.json"
         if written.exists():
             return read_receipt(written.read_bytes())
-        payloads, _ = frames((folder / "journal").read_bytes())
-        events = [decode_event(payload) for payload in payloads]
-        announced = [event.receipt for event in events if isinstance(event, Publishing)]
+        announced = self.announced()
         return announced[-1] if announced and self.is_visible(announced[-1]) else None
+
+    def announced(self) -> list[Receipt]:
+        """The receipts that the journal says are about to be true, in their order."""
+        payloads, _ = frames((self._folder / "journal").read_bytes())
+        events = [decode_event(payload) for payload in payloads]
+        return [event.receipt for event in events if isinstance(event, Publishing)]
 
     def is_visible(self, receipt: Receipt) -> bool:
         return (self.packs / f"{receipt.pack.name}.idx").exists()
@@ -174,7 +186,7 @@ class Ground:
         assert self.saved.changed(self.common) - {L1} == published
         assert names(self.state) == {"format", "launches", "work"}
         assert names(self.state / "launches") == {self.launch}
-        assert names(self.state / "launches" / self.launch) <= _LAUNCH_FILES
+        assert names(self._folder) <= _LAUNCH_FILES
         # What is in the room of an open repository goes with it.
         rooms = set() if repository is None else {Path(repository.room.path).name}
         assert names(self.state / "work") == {"lock"} | rooms
