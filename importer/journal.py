@@ -19,7 +19,7 @@ from importer.lock import held
 from importer.state import JOURNAL
 from manifest import receipt as receipts
 from manifest.errors import RecordError
-from manifest.launch import Event, Launch, Launched, decode_event, encode_event
+from manifest.launch import Event, Imported, Launch, Launched, decode_event, encode_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +54,8 @@ class LaunchFile:
             raise _damaged("the first event is no launch")
         self.record: Launch = first.record
         self.launched = first.at
+        # Nobody waited for this one (recover.py).
+        self._durable = not isinstance(self.events[-1], Imported)
 
     def last(self, *kinds: type[E]) -> E | None:
         """The last event of these kinds; None where there is none."""
@@ -73,14 +75,20 @@ class LaunchFile:
         return events, end, end < len(data)
 
     def append(self, event: Event, *, durable: bool = True) -> None:
-        """Add an event; ``durable`` where what comes next rests on it."""
+        """Add an event; ``durable`` where what comes next rests on it.
+
+        Raises RecordError (recordInvalid) for an event that could not be read again.
+        """
+        data = frame(encode_event(event), self._end)
         descriptor = self._files.open_shared(JOURNAL, at=self.folder, mode=0o600)
         try:
             if self._torn:
                 self._files.cut(descriptor, self._end)
+            if not self._durable:
+                # Only the last frame may be torn.
+                self._files.sync(descriptor)
             # Until all of it is durable, what is written is a torn frame.
             self._torn = True
-            data = frame(encode_event(event), self._end)
             os.lseek(descriptor, self._end, os.SEEK_SET)
             self._files.write(descriptor, data)
             if durable:
@@ -88,6 +96,7 @@ class LaunchFile:
         finally:
             os.close(descriptor)
         self._torn = False
+        self._durable = durable
         self._end += len(data)
         self.events.append(event)
 

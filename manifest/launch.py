@@ -23,7 +23,7 @@ from manifest.atoms import (
     QuotedPath,
     unpack_path,
 )
-from manifest.codec import Record, decode, encode
+from manifest.codec import Record, decode, encode, made
 from manifest.errors import BAD_OBJECT_ID, RECORD_INVALID, RecordError
 from manifest.receipt import Receipt
 from packparse.errors import MisuseError
@@ -180,8 +180,8 @@ _TYPES: dict[str, type[Event]] = {str(kind.__struct_config__.tag): kind for kind
 
 
 def encode_event(event: Event) -> bytes:
-    """The one spelling of an event."""
-    return encode(event)
+    """The one spelling of an event. Raises RecordError (recordInvalid) where it cannot be read."""
+    return encode(made(event))
 
 
 def decode_event(data: bytes) -> Event:
