@@ -4,6 +4,7 @@ It belongs to the controller alone (mode 0700) and lies outside of every reposit
 producer on the same host can read a key or forge a receipt. ::
 
     format                  what the layout is: a label with a version
+    lock                    held while a new folder is labelled
     launches/ID/lock        held by whoever works on the launch, and by the git that it runs
     launches/ID/journal     the launch record, and what happened since (journal.py)
     launches/ID/receipt.json, refusal.json
@@ -106,15 +107,26 @@ class State:
         return descriptor
 
     def _check_format(self) -> None:
-        label = self.world.files.read("format", at=self.folder, most=100)
-        if label is None:
-            if [name for name in self.world.files.names(self.folder) if name != "tmp_format"]:
-                message = f"{self._shown()} holds something else than the state of an importer"
-                raise ImportRefused(STATE_UNSAFE, message)
-            self.world.files.replace("format", _FORMAT, at=self.folder)
-        elif label != _FORMAT:
+        label = self._label() or self._new_label()
+        if label != _FORMAT:
             message = f"{self._shown()} is labelled {shorten(label)}, which is not known here"
             raise ImportRefused(STATE_CORRUPT, message)
+
+    def _label(self) -> bytes | None:
+        return self.read("format", at=self.folder, most=100)
+
+    def _new_label(self) -> bytes:
+        """Label a folder that has nothing in it, or find that somebody else just did."""
+        files = self.world.files
+        if not set(files.names(self.folder)) - {"tmp_format", _LOCK}:
+            with held(self.world, _LOCK, at=self.folder, who="a new label", timeout=_PATIENCE):
+                if self._label() is None:
+                    files.replace("format", _FORMAT, at=self.folder)
+        label = self._label()
+        if label is None:
+            message = f"{self._shown()} holds something else than the state of an importer"
+            raise ImportRefused(STATE_UNSAFE, message)
+        return label
 
     def _shown(self) -> str:
         return shorten(os.fsencode(self.path))
@@ -128,12 +140,14 @@ class State:
     def add(self, launch: Launch) -> None:
         """Make a launch durable: from here on its producer may start.
 
-        Raises FileExistsError where there is one of that id.
+        Raises FileExistsError where there is one of that id, RecordError (recordInvalid) where the
+        record could not be read again.
         """
+        data = frame(encode_event(Launched(at=self.world.seconds(), record=launch)), 0)
         with self._work_lock("a launch"):
-            self._add(launch)
+            self._add(launch, data)
 
-    def _add(self, launch: Launch) -> None:
+    def _add(self, launch: Launch, data: bytes) -> None:
         files = self.world.files
         if files.status(launch.launch, at=self.launches) is not None:
             raise FileExistsError(errno.EEXIST, "there is such a launch", launch.launch)
@@ -142,10 +156,9 @@ class State:
         files.remove_folder(temporary, at=self.launches)
         files.make_folder(temporary, at=self.launches)
         with files.folder(temporary, at=self.launches) as folder:
-            event = Launched(at=self.world.seconds(), record=launch)
             descriptor = files.create(JOURNAL, at=folder)
             try:
-                files.write(descriptor, frame(encode_event(event), 0))
+                files.write(descriptor, data)
                 files.sync(descriptor)
             finally:
                 os.close(descriptor)

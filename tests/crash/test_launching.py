@@ -45,7 +45,7 @@ def test_a_launch_whose_making_was_killed_is_whole_or_is_made_again(
                 with peeked(state, ground.launch) as file:
                     assert file.record == ground.scene.record
             assert names(Path(path, "launches")) == {ground.launch}
-            assert names(Path(path)) == {"format", "launches", "work"}
+            assert names(Path(path)) == {"format", "launches", "lock", "work"}
             empty.restore()
         if not status:
             break

@@ -184,7 +184,7 @@ class Ground:
 
     def _check_no_leftovers(self, published: set[str], repository: Repository | None) -> None:
         assert self.saved.changed(self.common) - {L1} == published
-        assert names(self.state) == {"format", "launches", "work"}
+        assert names(self.state) == {"format", "launches", "lock", "work"}
         assert names(self.state / "launches") == {self.launch}
         assert names(self._folder) <= _LAUNCH_FILES
         # What is in the room of an open repository goes with it.

@@ -38,7 +38,10 @@ class Clock:
 
 
 class Telling(Files):
-    """Files that note every change as `operation name`, and fail in the place of some of them."""
+    """Files that note every change as `operation name`, and fail in the place of some of them.
+
+    `operation name#2` in `failing` is the second one that was noted.
+    """
 
     def __init__(self, failing: Iterable[str] = (), *, number: int = errno.ENOSPC) -> None:
         self.seen: list[str] = []
@@ -48,7 +51,7 @@ class Telling(Files):
     def _act(self, operation: str, function: Callable[..., T], *arguments: object) -> T:
         told = f"{operation} {_target(function, arguments)}"
         self.seen.append(told)
-        if told in self.failing:
+        if self.failing & {told, f"{told}#{self.seen.count(told)}"}:
             raise OSError(self.number, os.strerror(self.number))
         return super()._act(operation, function, *arguments)
 
