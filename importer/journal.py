@@ -19,7 +19,7 @@ from importer.lock import held
 from importer.state import JOURNAL
 from manifest import receipt as receipts
 from manifest.errors import RecordError
-from manifest.launch import Event, Imported, Launch, Launched, decode_event, encode_event
+from manifest.launch import Event, Launch, Launched, decode_event, encode_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +54,8 @@ class LaunchFile:
             raise _damaged("the first event is no launch")
         self.record: Launch = first.record
         self.launched = first.at
-        # Nobody waited for this one (recover.py).
-        self._durable = not isinstance(self.events[-1], Imported)
+        # A process that died may have left a whole frame that is not durable.
+        self._durable = False
 
     def last(self, *kinds: type[E]) -> E | None:
         """The last event of these kinds; None where there is none."""
@@ -74,8 +74,8 @@ class LaunchFile:
             raise _damaged("it has no whole frame")
         return events, end, end < len(data)
 
-    def append(self, event: Event, *, durable: bool = True) -> None:
-        """Add an event; ``durable`` where what comes next rests on it.
+    def append(self, event: Event) -> None:
+        """Add an event, durably.
 
         Raises RecordError (recordInvalid) for an event that could not be read again.
         """
@@ -91,12 +91,11 @@ class LaunchFile:
             self._torn = True
             os.lseek(descriptor, self._end, os.SEEK_SET)
             self._files.write(descriptor, data)
-            if durable:
-                self._files.sync(descriptor)
+            self._files.sync(descriptor)
         finally:
             os.close(descriptor)
         self._torn = False
-        self._durable = durable
+        self._durable = True
         self._end += len(data)
         self.events.append(event)
 

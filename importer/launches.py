@@ -12,7 +12,7 @@ from importer import publish, recover
 from importer.errors import NO_RECEIPT, ImporterError, ImportRefused, translated
 from importer.journal import opened, peeked
 from importer.lock import L1, held
-from manifest.launch import Discarded, Imported, Publishing, Refused, Verified
+from manifest.launch import Discarded, Publishing, Refused, Verified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +152,10 @@ def _shown(file: LaunchFile) -> Shown:
 
 
 def _state_of(file: LaunchFile) -> str:
+    """What the journal says last; that an import is done is said by its receipt alone."""
     if file.last(Discarded) is not None:
         return "discarded"
-    last = file.last(Imported) or file.last(Verified, Publishing, Refused)
+    if file.receipt() is not None:
+        return "imported"
+    last = file.last(Verified, Publishing, Refused)
     return "launched" if last is None else str(last.__struct_config__.tag)

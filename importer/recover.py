@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from importer import publish, quarantine
-from manifest.launch import Discarded, Imported, Publishing
+from manifest.launch import Discarded, Publishing
 
 if TYPE_CHECKING:
     from importer.journal import LaunchFile
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from importer.repository import Repository
     from manifest.receipt import Receipt
 
-__all__ = ["finish", "settle"]
+__all__ = ["settle"]
 
 
 def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
@@ -38,9 +38,7 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
             file.harden()
             with lock():
                 publish.release(repository, publishing.receipt.pack.name, file.record.launch)
-    elif file.receipt() is not None:
-        _note_imported(repository, file)
-    elif publishing is not None:
+    elif publishing is not None and file.receipt() is None:
         _end(repository, file, publishing.receipt, lock)
     return removed
 
@@ -53,7 +51,7 @@ def _end(repository: Repository, file: LaunchFile, receipt: Receipt, lock: Lock)
         with lock():
             publish.hold(repository, receipt)
         if publish.is_whole(repository, receipt):
-            finish(repository, file, receipt)
+            file.write_receipt(receipt)
             return
     with lock():
         publish.release(repository, stem, receipt.launch)
@@ -77,16 +75,3 @@ def _sweep_store(
             for name in unfinished:
                 files.remove(name, at=repository.packs)
     return names + unfinished
-
-
-def finish(repository: Repository, file: LaunchFile, receipt: Receipt) -> None:
-    """Step 11: publish the receipt, and say in the journal that it is there."""
-    if file.receipt() is None:
-        file.write_receipt(receipt)
-    _note_imported(repository, file)
-
-
-def _note_imported(repository: Repository, file: LaunchFile) -> None:
-    if file.last(Imported) is None:
-        # The receipt says it, and is durable.
-        file.append(Imported(at=repository.world.seconds()), durable=False)

@@ -199,7 +199,8 @@ class _Import:
         self._begin(Step.READ_BACK)
         publish.read_back(self._repository, receipt)
         self._begin(Step.RECEIPT)
-        recover.finish(self._repository, self._file, receipt)
+        if known is None:
+            self._file.write_receipt(receipt)
         self._end()
         return ImportResult(receipt, found.report, self._seconds, self._held)
 

@@ -33,7 +33,7 @@ from packparse.objectformat import FORMATS
 from packparse.policy import Policy, named, parse
 
 __all__ = [
-    "Discarded", "Event", "Folder", "Imported", "Launch", "Launched", "PolicyText", "Publishing",
+    "Discarded", "Event", "Folder", "Launch", "Launched", "PolicyText", "Publishing",
     "Refused", "Seed", "Verified", "decode_event", "encode_event",
 ]  # fmt: skip
 
@@ -161,10 +161,6 @@ class Publishing(Event, frozen=True, tag="publishing"):
     receipt: Receipt
 
 
-class Imported(Event, frozen=True, tag="imported"):
-    """The receipt is durable."""
-
-
 class Refused(Event, frozen=True, tag="refused"):
     """An import was refused; the artifact is kept, and may be looked at and tried again."""
 
@@ -175,7 +171,7 @@ class Discarded(Event, frozen=True, tag="discarded"):
     """Nothing rests on the launch any more."""
 
 
-_ALL = (Launched, Verified, Publishing, Imported, Refused, Discarded)
+_ALL = (Launched, Verified, Publishing, Refused, Discarded)
 _TYPES: dict[str, type[Event]] = {str(kind.__struct_config__.tag): kind for kind in _ALL}
 
 

@@ -115,7 +115,7 @@ class _DyingAtTheJournal(dying.Dying):
         self._synced = False
 
     def sync(self, descriptor: int) -> None:
-        # That the launch was imported, which nobody waited for, is made durable before.
+        # What was there before is made durable first.
         if self._synced:
             self.die()
         super().sync(descriptor)
