@@ -9,7 +9,7 @@ store are followed, since they are where its objects are; what they hold is hash
 from __future__ import annotations
 
 import os
-import select
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from importer import git
@@ -33,13 +33,13 @@ from packparse.table import split_ids
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from importer.world import World
     from packparse.objectformat import ObjectFormat
 
 __all__ = ["SeededSet", "StoreReader"]
 
-# Requests that are written before their answers are read; they fit into a pipe (64 KiB).
-_AT_ONCE = 500
+# Requests that are written before their answers are read. They fit into a page, which is all that
+# a pipe holds once a user has many: whoever waited to write the rest would wait for ever.
+_AT_ONCE = 50
 # Bytes of objects that are kept for the next question, about.
 _KEPT = 4 << 20
 _CHUNK = 1 << 18
@@ -59,12 +59,10 @@ class StoreReader:
         self,
         bench: git.Bench,
         object_format: ObjectFormat,
-        world: World,
         packs: Callable[[], set[str] | None],
     ) -> None:
         self._bench = bench
         self._format = object_format
-        self._world = world
         self._packs = packs
         # What was read since the last refresh; the same few trees are asked for again and again.
         self._kept = _memory()
@@ -125,7 +123,7 @@ class StoreReader:
         if self._pipes is not None and self._pipes.waiting:
             self.close()
         if self._pipes is None:
-            self._pipes = _Pipes(self._bench, self._world)
+            self._pipes = _Pipes(self._bench)
         return self._pipes
 
     def _header(self, pipes: _Pipes, oid: bytes) -> tuple[int, int] | None:
@@ -167,15 +165,19 @@ class _Pipes:
     ``waiting`` are the questions whose answers were not taken, or not to their end.
     """
 
-    def __init__(self, bench: git.Bench, world: World) -> None:
-        self._world = world
-        self._bench = bench
+    def __init__(self, bench: git.Bench) -> None:
+        self._patience = bench.world.git_seconds
         self.waiting = 0
         self._rest = b""
-        requests, self._requests = os.pipe()
-        self._answers, answers = os.pipe()
-        self._errors = os.memfd_create("stderr")
-        try:
+        with ExitStack() as theirs, ExitStack() as ours:
+            requests, self._requests = os.pipe()
+            theirs.callback(os.close, requests)
+            ours.callback(os.close, self._requests)
+            self._answers, answers = os.pipe()
+            theirs.callback(os.close, answers)
+            ours.callback(os.close, self._answers)
+            self._errors = os.memfd_create("stderr")
+            ours.callback(os.close, self._errors)
             self._process = git.start(
                 bench,
                 ("cat-file", "--batch-command"),
@@ -185,20 +187,11 @@ class _Pipes:
                 # It serves many imports, and maps packs of the host.
                 caps=git.Caps(memory=4 << 30, seconds=24 * 3600),
             )
-        except BaseException:
-            os.close(self._requests)
-            os.close(self._answers)
-            os.close(self._errors)
-            raise
-        finally:
-            os.close(requests)
-            os.close(answers)
+            self._open = ours.pop_all()
 
     def close(self) -> None:
         """End it: it only reads, so there is nothing that it has to finish."""
-        os.close(self._requests)
-        os.close(self._answers)
-        os.close(self._errors)
+        self._open.close()
         self._process.end()
 
     def ask(self, requests: bytes, count: int) -> None:
@@ -230,8 +223,7 @@ class _Pipes:
         return whole[:length]
 
     def _more(self) -> bytes:
-        ready, _, _ = select.select([self._answers], [], [], self._world.git_seconds)
-        if not ready:
+        if not git.readable(self._answers, self._patience):
             self._process.end()
             raise ImportFailed(GIT_FAILED, "git cat-file gave no answer in time")
         data = os.read(self._answers, _CHUNK)

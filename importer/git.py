@@ -14,7 +14,7 @@ import re
 import resource
 import select
 import signal
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import sh
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from importer.world import World
     from packparse.objectformat import ObjectFormat
 
-__all__ = ["Bench", "Caps", "Layout", "Outcome", "Process", "bench", "layout", "run", "start",
-           "version"]  # fmt: skip
+__all__ = ["Bench", "Caps", "Layout", "Outcome", "Process", "bench", "layout", "readable", "run",
+           "start", "version"]  # fmt: skip
 
 # How long a process has to end by itself once it is told to.
 _GRACE = 2.0
@@ -201,20 +201,18 @@ class Process:
 
     def end(self) -> None:
         """End the whole group: first asked to, then killed. Does nothing where it has ended."""
-        if self._life < 0:
-            # Its id may be that of another process by now.
-            return
         for number in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                self._running.signal_group(number)
-            except ProcessLookupError:
+            # While anything of it lives its number is no other group's, also where git itself has
+            # ended and left something behind.
+            if self._ends_within(0):
                 break
-            if self._ends_within(_GRACE):
-                break
+            with suppress(ProcessLookupError):
+                os.killpg(self._running.pgid, number)
+            self._ends_within(_GRACE)
         self._reap()
 
     def _ends_within(self, seconds: float) -> bool:
-        return self._life < 0 or bool(select.select([self._life], [], [], seconds)[0])
+        return self._life < 0 or readable(self._life, seconds)
 
     def _reap(self) -> int:
         if self._life >= 0:
@@ -222,6 +220,14 @@ class Process:
             self._life = -1
         # Unlike the method of the command, this one does not raise for a status.
         return int(self._running.process.wait())
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or the end, within so many seconds."""
+    # Not select, which takes no descriptor above 1023.
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1_000))
 
 
 class Layout(NamedTuple):
@@ -239,8 +245,9 @@ def layout(path: str) -> Layout:
     This is the one question for which the repository's own configuration is read. Raises
     ImportRefused (notARepository), ImportFailed (gitFailed).
     """
+    shown = shorten(os.fsencode(path))
     if not os.path.isdir(path):
-        raise ImportRefused(NOT_A_REPOSITORY, f"{shorten(os.fsencode(path))} is no folder")
+        raise ImportRefused(NOT_A_REPOSITORY, f"{shown} is no folder")
     told = _ask(
         path,
         "rev-parse", "--path-format=absolute",
@@ -250,7 +257,7 @@ def layout(path: str) -> Layout:
     answered = told.answered()
     if not answered or len(lines) != 4:
         reason = "its path has a line feed" if answered else told.told()
-        raise ImportRefused(NOT_A_REPOSITORY, f"{shorten(os.fsencode(path))}: {reason}")
+        raise ImportRefused(NOT_A_REPOSITORY, f"{shown}: {reason}")
     told = _ask(path, "config", "--default=", "--get", "core.sharedRepository")
     if not told.answered():
         raise ImportFailed(GIT_FAILED, f"git config: {told.told()}")
@@ -310,34 +317,36 @@ def _start(
     keep: Sequence[int],
 ) -> Process:
     stdin, stdout, stderr = descriptors
-    life, alive = os.pipe()
-    null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    inherited = {alive, *keep}
-    source = open(null if stdin is None else stdin, "rb", closefd=False)  # noqa: SIM115 - no owner
-    try:
-        running = _program(os.environ.get("PATH", ""))(
-            *arguments,
-            _in=source,
-            _out=stdout,
-            _err=stderr,
-            _env=dict(environment),
-            _cwd=cwd,
-            _bg=True,
-            _bg_exc=False,
-            _tty_in=False,
-            _tty_out=False,
-            _new_group=True,
-            _pass_fds=inherited,
-            _preexec_fn=_in_child(caps, inherited),
-        )
-    except (sh.ForkException, sh.CommandNotFound, OSError) as error:
-        os.close(life)
-        reason = shorten(str(error).strip().rpartition("\n")[2].encode("utf-8", "replace"))
-        raise ImportFailed(GIT_FAILED, f"git cannot be started: {reason}") from None
-    finally:
-        os.close(alive)
-        os.close(null)
-    return Process(running, life)
+    with ExitStack() as theirs, ExitStack() as ours:
+        life, alive = os.pipe()
+        ours.callback(os.close, life)
+        theirs.callback(os.close, alive)
+        null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        theirs.callback(os.close, null)
+        inherited = {alive, *keep}
+        source = open(null if stdin is None else stdin, "rb", closefd=False)  # noqa: SIM115 - no owner
+        try:
+            running = _program(os.environ.get("PATH", ""))(
+                *arguments,
+                _in=source,
+                _out=stdout,
+                _err=stderr,
+                _env=dict(environment),
+                _cwd=cwd,
+                _bg=True,
+                _bg_exc=False,
+                _tty_in=False,
+                _tty_out=False,
+                _new_group=True,
+                _pass_fds=inherited,
+                _preexec_fn=_in_child(caps, inherited),
+            )
+        except (sh.ForkException, sh.CommandNotFound, OSError) as error:
+            last = str(error).strip().rpartition("\n")[2].strip()
+            reason = shorten(last.encode("utf-8", "replace"))
+            raise ImportFailed(GIT_FAILED, f"git cannot be started: {reason}") from None
+        ours.pop_all()
+        return Process(running, life)
 
 
 @functools.cache
@@ -354,9 +363,9 @@ def _in_child(caps: Caps, keep: Iterable[int]) -> Callable[[], None]:
             (resource.RLIMIT_CPU, caps.seconds),
             (resource.RLIMIT_CORE, 0),
         ):
-            hard = resource.getrlimit(kind)[1]
             # A limit of the caller's that is lower stays.
-            least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            theirs = set(resource.getrlimit(kind)) - {resource.RLIM_INFINITY}
+            least = min(most, *theirs) if theirs else most
             resource.setrlimit(kind, (least, least))
         for descriptor in keep:
             os.set_inheritable(descriptor, True)  # noqa: FBT003 - as it is declared

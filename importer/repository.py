@@ -70,7 +70,7 @@ class Repository:
         self.folder = folder_record(found.common_dir, self.common)
         self.room = self._open.enter_context(self.state.workroom())
         bench = self._open.enter_context(self._bench("reader", self._objects_path))
-        self.reader = StoreReader(bench, self.object_format, self.world, self._pack_names)
+        self.reader = StoreReader(bench, self.object_format, self._pack_names)
         self._open.callback(self.reader.close)
 
     def _folder(self, name: str, at: int | None) -> int:
