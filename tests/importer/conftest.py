@@ -1,0 +1,47 @@
+"""Hosts that many cases share: a refused import leaves them as they were."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.candidates import Store
+from tests.support.gate import Gate, Names, made_gate, make_host, opened_gate
+
+
+@pytest.fixture(scope="session")
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
+    """A host of SHA-1 objects, open for imports."""
+    with made_gate(tmp_path_factory.mktemp("gate")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def gate256(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
+    """A host of SHA-256 objects, open for imports."""
+    with made_gate(tmp_path_factory.mktemp("gate256"), "sha256") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def mould(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Store, Names]:
+    """A host that is only copied."""
+    folder = tmp_path_factory.mktemp("mould")
+    return folder, *make_host(folder)
+
+
+@pytest.fixture
+def copied(mould: tuple[Path, Store, Names], tmp_path: Path) -> Path:
+    """The folder of a host of the test's own, which is not open yet."""
+    shutil.copytree(mould[0] / "host", tmp_path / "host", symlinks=True)
+    return tmp_path
+
+
+@pytest.fixture
+def own(mould: tuple[Path, Store, Names], copied: Path) -> Iterator[Gate]:
+    """A host of the test's own, open for imports."""
+    with opened_gate(copied, *mould[1:]) as made:
+        yield made
