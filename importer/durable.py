@@ -73,8 +73,8 @@ class Files:
         finally:
             os.close(descriptor)
 
-    def open_file(self, name: str, *, at: int) -> int:
-        """A descriptor for reading a regular file that has one name.
+    def open_file(self, name: str, *, at: int, linked: bool = False) -> int:
+        """A descriptor for reading a regular file, which may have other names if ``linked``.
 
         Raises UnsafeFileError for a link, a FIFO, a device, a folder, or a file with other names.
         """
@@ -86,19 +86,19 @@ class Files:
                 raise UnsafeFileError(self._kind(name, at)) from None
             raise
         try:
-            check_plain(os.fstat(descriptor))
+            check_plain(os.fstat(descriptor), linked=linked)
         except UnsafeFileError:
             os.close(descriptor)
             raise
         return descriptor
 
-    def read(self, name: str, *, at: int, most: int) -> bytes | None:
-        """The content of a regular file; None where there is none.
+    def read(self, name: str, *, at: int, most: int, linked: bool = False) -> bytes | None:
+        """The content of a regular file, as ``open_file`` opens it; None where there is none.
 
         Raises UnsafeFileError, and OSError (EFBIG) where there are more than ``most`` bytes.
         """
         try:
-            descriptor = self.open_file(name, at=at)
+            descriptor = self.open_file(name, at=at, linked=linked)
         except FileNotFoundError:
             return None
         try:
@@ -246,11 +246,14 @@ def read_up_to(descriptor: int, most: int) -> bytes:
     return b"".join(pieces)
 
 
-def check_plain(status: os.stat_result) -> None:
-    """Raise UnsafeFileError for anything but a regular file that has one name."""
+def check_plain(status: os.stat_result, *, linked: bool = False) -> None:
+    """Raise UnsafeFileError for anything but a regular file, and for one with other names.
+
+    Those are no matter if ``linked``.
+    """
     if not stat.S_ISREG(status.st_mode):
         raise UnsafeFileError(kind_of(status.st_mode))
-    if status.st_nlink != 1:
+    if status.st_nlink != 1 and not linked:
         message = f"a file with {status.st_nlink} names"
         raise UnsafeFileError(message)
 

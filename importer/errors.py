@@ -12,6 +12,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from importer.durable import UnsafeFileError
 from manifest.errors import RecordError, refusal
 from packparse.codes import CORRUPT, ENVIRONMENT, INCOMPLETE, LIMIT, POLICY, USAGE
 from packparse.escape import shorten
@@ -256,6 +257,8 @@ def translated(step: Callable[[], int] = int) -> Iterator[None]:
         raise
     except RecordError as error:
         raise ImportRefused(error.code, error.message, step=int(step())) from None
+    except UnsafeFileError as error:
+        raise ImportFailed(FILE_FAILED, f"a file of ours is {error}", step=int(step())) from None
     except OSError as error:
         raise ImportFailed(FILE_FAILED, _told(error), step=int(step())) from error
 

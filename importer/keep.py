@@ -28,7 +28,8 @@ def read(files: Files, name: str, *, at: int) -> set[str] | None:
     Raises ImportFailed (stateCorrupt) for a file that is not ours.
     """
     try:
-        data = files.read(name, at=at, most=_LARGEST)
+        # A clone on the same file system gives every file of the store another name.
+        data = files.read(name, at=at, most=_LARGEST, linked=True)
     except UnsafeFileError as error:
         raise ImportFailed(STATE_CORRUPT, f"{name} is {error}", retry=False) from None
     if data is None:

@@ -16,7 +16,7 @@ import os
 from typing import TYPE_CHECKING
 
 from importer import keep
-from importer.durable import TEMPORARY
+from importer.durable import TEMPORARY, UnsafeFileError
 from importer.errors import (
     BASE_MISSING,
     RECEIPT_CONTRADICTED,
@@ -152,11 +152,12 @@ def _check_pack(repository: Repository, pack: Pack) -> None:
     files = repository.world.files
     name = f"{pack.name}.pack"
     try:
-        descriptor = os.open(
-            name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=repository.packs
-        )
+        # A clone on the same file system gives every file of the store another name.
+        descriptor = files.open_file(name, at=repository.packs, linked=True)
     except FileNotFoundError:
         raise ImportRefused(RECEIPT_CONTRADICTED, f"{name} is not there") from None
+    except UnsafeFileError as error:
+        raise ImportFailed(STORE_CORRUPT, f"{name} is {error}", retry=False) from None
     try:
         found = digest(descriptor)
     finally:

@@ -151,7 +151,8 @@ def _look(
     digests = {}
     content = b""
     for ending in endings:
-        descriptor = files.open_file(stem + ending, at=packs)
+        # A clone that is made meanwhile, on the same file system, gives it another name.
+        descriptor = files.open_file(stem + ending, at=packs, linked=True)
         try:
             sizes[ending] = os.fstat(descriptor).st_size
             digests[ending] = digest(descriptor)
