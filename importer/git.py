@@ -231,38 +231,52 @@ def readable(descriptor: int, seconds: float) -> bool:
 
 
 class Layout(NamedTuple):
-    """Where the parts of a repository are: absolute paths, and what its objects are."""
+    """Where the common folder of a repository is, an absolute path, and what its objects are."""
 
     common_dir: str
-    objects: str
     object_format: str
     shared: str
 
 
 def layout(path: str) -> Layout:
-    """Ask git where the repository of a folder has its parts.
+    """Ask git which repository a folder belongs to.
 
     This is the one question for which the repository's own configuration is read. Raises
     ImportRefused (notARepository), ImportFailed (gitFailed).
     """
-    shown = shorten(os.fsencode(path))
     if not os.path.isdir(path):
-        raise ImportRefused(NOT_A_REPOSITORY, f"{shown} is no folder")
+        raise _no_repository(path, "it is no folder")
     told = _ask(
         path,
-        "rev-parse", "--path-format=absolute",
-        "--git-common-dir", "--git-path", "objects", "--show-object-format",
-    )  # fmt: skip
+        "rev-parse",
+        "--path-format=absolute",
+        "--git-dir",
+        "--git-common-dir",
+        "--show-object-format",
+    )
     lines = told.stdout.decode("utf-8", "surrogateescape").split("\n")
     answered = told.answered()
     if not answered or len(lines) != 4:
-        reason = "its path has a line feed" if answered else told.told()
-        raise ImportRefused(NOT_A_REPOSITORY, f"{shown}: {reason}")
+        raise _no_repository(path, "its path has a line feed" if answered else told.told())
+    if _is_linked(path, lines[0]):
+        raise _no_repository(path, "its .git is a symbolic link")
     told = _ask(path, "config", "--default=", "--get", "core.sharedRepository")
     if not told.answered():
         raise ImportFailed(GIT_FAILED, f"git config: {told.told()}")
     shared = told.stdout.decode("ascii", "replace").strip()
-    return Layout(lines[0], lines[1], lines[2], shared if shared.isalnum() else "")
+    return Layout(lines[1], lines[2], shared if shared.isalnum() else "")
+
+
+def _is_linked(path: str, found: str) -> bool:
+    """Whether git came to the folder ``found``, of which it tells the real path, by a link."""
+    at = os.path.realpath(path)
+    while at not in {found, "/"} and not os.path.lexists(f"{at}/.git"):
+        at = os.path.dirname(at)
+    return at != found and os.path.islink(f"{at}/.git")
+
+
+def _no_repository(path: str, reason: str) -> ImportRefused:
+    return ImportRefused(NOT_A_REPOSITORY, f"{shorten(os.fsencode(path))}: {reason}")
 
 
 @functools.cache

@@ -61,11 +61,12 @@ class Repository:
         found = git.layout(path)
         self.object_format = FORMATS[found.object_format]
         self.path = found.common_dir
-        self._objects_path = found.objects
+        self._objects_path = f"{found.common_dir}/objects"
         self._shared = found.shared
         # L1 and the packs are reached through these, whatever the paths lead to later.
         self.common = self._folder(found.common_dir, None)
-        self.objects = self._folder(found.objects, None)
+        # Its own objects, and no link to those of another one that has another lock.
+        self.objects = self._folder("objects", self.common)
         self.packs = self._folder("pack", self.objects)
         self.folder = folder_record(found.common_dir, self.common)
         self.room = self._open.enter_context(self.state.workroom())
