@@ -82,7 +82,14 @@ def _made(name: str, quoted: str) -> Policy:
     """A policy, and with it the patterns that it compiles when it is first used."""
     if not quoted:
         return named(name)
-    return parse((unquote(quoted) or b"").decode("utf-8", "replace"), name)
+    raw = unquote(quoted)
+    if raw is None:
+        raise MisuseError(f"policy {name}: its text is not quoted as a path is")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise MisuseError(f"policy {name}: its text is not UTF-8") from None
+    return parse(text, name)
 
 
 class Launch(Record, frozen=True, tag_field="format", tag="packcheck.launch/1"):

@@ -1,0 +1,1 @@
+"""Tests of manifest, one module each; the records come from made.py."""
