@@ -100,6 +100,32 @@ def test_packparse_imports_the_standard_library_zlib_ng_and_itself(path: Path) -
     assert set(map(_top, _imports(_tree(path)))) - allowed == set()
 
 
+# What one room alone may import: it is the door to what the library is for.
+SOLE = {"sh": "importer/git.py", "xxhash": "importer/frames.py", "fcntl": "importer/"}
+# What changes files; descriptors of pipes are written to as well.
+CHANGING = {
+    "chmod", "fchmod", "fsync", "ftruncate", "link", "mkdir", "remove", "rename", "replace",
+    "rmdir", "symlink", "truncate", "unlink",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", FILES.values(), ids=FILES)
+def test_each_outside_has_one_door(path: Path) -> None:
+    tree = _tree(path)
+    name = _name(path)
+    closed = {library for library, door in SOLE.items() if not name.startswith(door)}
+    assert closed.intersection(map(_top, _imports(tree))) == set()
+    if name.startswith(("importer/", "candidate/")) and name != "importer/durable.py":
+        changing = {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "os"
+        }
+        assert changing & CHANGING == set()
+
+
 @pytest.mark.parametrize("path", INNER.values(), ids=INNER)
 def test_only_the_command_line_reaches_outside(path: Path) -> None:
     tree = _runs(_tree(path))
