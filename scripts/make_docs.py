@@ -1,4 +1,4 @@
-"""Write the generated pages of docs/reference: checks, limits, policies and the command line.
+"""Write the generated pages of docs/reference: checks, limits, policies, refusals and commands.
 
 They come from the registries that the program itself uses, so they cannot say anything else; the
 files that show a check come from the index of the corpus.
@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,11 +19,11 @@ sys.path.insert(0, str(ROOT))
 
 from packparse import checks, codes, explain  # noqa: E402 - needs the path set above
 from packparse.limits import SPECS, LimitSpec  # noqa: E402
-from scripts import make_policy_page  # noqa: E402
+from scripts import make_import_pages, make_policy_page  # noqa: E402
+from scripts.help_texts import help_text  # noqa: E402
 
 CORPUS = ROOT / "corpus" / "index.json"
 FOLDER = ROOT / "docs" / "reference"
-COLUMNS = 80
 
 _NOTICE = "<!-- Made by scripts/make_docs.py. Change the source it reads, not this page. -->\n\n"
 
@@ -110,6 +108,7 @@ _COMMAND_INTRO = """\
 # Command line
 
 `packcheck` has three commands.
+Those of `git candidate` are on [another page](git-candidate.md).
 Reports go to standard output, complaints about usage and the progress to standard error.
 The texts below are what `--help` prints on a terminal of 80 columns.
 """
@@ -252,22 +251,9 @@ def command_line_page() -> str:
     parts = [_COMMAND_INTRO]
     for command, text in _COMMANDS.items():
         words = ["packcheck", command] if command else ["packcheck"]
-        parts.append(f"## `{' '.join(words)}`\n\n{text}\n```text\n{help_text(command)}```\n")
+        shown = help_text("packparse", command)
+        parts.append(f"## `{' '.join(words)}`\n\n{text}\n```text\n{shown}```\n")
     return _NOTICE + "\n".join(parts)
-
-
-def help_text(command: str = "") -> str:
-    """What ``packcheck [command] --help`` prints on a terminal of 80 columns."""
-    arguments = [command, "--help"] if command else ["--help"]
-    done = subprocess.run(
-        [sys.executable, "-m", "packparse", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": str(COLUMNS), "NO_COLOR": "1"},
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    return done.stdout
 
 
 PAGES = {
@@ -275,6 +261,8 @@ PAGES = {
     "limits.md": limits_page,
     "policy.md": make_policy_page.policy_page,
     "command-line.md": command_line_page,
+    "refusals.md": make_import_pages.refusals_page,
+    "git-candidate.md": make_import_pages.git_candidate_page,
 }
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from types import NoneType
+from typing import Any
 
 import pytest
 
 import packparse.stream
 import packparse.verify
+from importer.errors import ImportFailed
 from packparse import checks
 from packparse.cli import main
 from packparse.formats import sarif
@@ -24,7 +27,7 @@ from packparse.report import Report
 from packparse.table import EntryTable
 from packparse.verify import verify_bytes
 from scripts import make_docs
-from tests.support import bundles, packs
+from tests.support import bundles, launches, packs
 from tests.support.candidates import TIP, Folder, link, on_top, program, submodule
 from tests.support.packs import PackBuilder
 
@@ -34,7 +37,7 @@ README = ROOT / "README.md"
 ARCHITECTURE = DOCS / "architecture.md"
 REPORT = DOCS / "reference" / "report.md"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-MODULES = sorted(path.relative_to(ROOT / "packparse") for path in ROOT.glob("packparse/**/*.py"))
+PACKAGES = ("packparse", "manifest", "importer", "candidate")
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`]+)`")
@@ -54,6 +57,7 @@ TYPES: dict[str, set[type]] = {
     "null": {NoneType},
 }
 
+packages = pytest.mark.parametrize("package", PACKAGES)
 page_names = pytest.mark.parametrize(
     "page", PAGES, ids=[path.relative_to(ROOT).as_posix() for path in PAGES]
 )
@@ -182,20 +186,38 @@ def test_every_make_target_exists(page: Path) -> None:
     assert named <= targets
 
 
+# The commands of each program, and the page that shows their help.
+PROGRAMS = {
+    "packcheck": (("", "verify", "explain", "checks"), "command-line.md"),
+    "git candidate": (("", "check", "recover", "show", "list", "discard"), "git-candidate.md"),
+}
+
+
 @page_names
 def test_every_command_and_option_exists(page: Path) -> None:
-    commands = ("", "verify", "explain", "checks")
-    options = {name for command in commands for name in OPTION.findall(help_of(command))}
+    options = {program: options_of(program) for program in PROGRAMS}
     for piece in (part for line in code_in(read(page)) for part in line.split(" | ")):
-        assert set(re.findall(r"\bpackcheck ([a-z]+)", piece)) <= set(commands), piece
-        if "packcheck" in piece or (piece.startswith("--") and page.name != "differences.md"):
-            assert set(OPTION.findall(piece)) <= options, piece
+        if piece.startswith("--") and page.name != "differences.md":
+            assert any(set(OPTION.findall(piece)) <= known for known in options.values()), piece
+        for name, (commands, _) in PROGRAMS.items():
+            assert set(re.findall(rf"\b{name} ([a-z]+)", piece)) <= set(commands), piece
+            if name in piece:
+                assert set(OPTION.findall(piece)) <= options[name], piece
 
 
-def help_of(command: str) -> str:
-    """The help text that the command-line page shows; its freshness is tested above."""
-    title = f"`packcheck {command}".strip() + "`"
-    block = FENCED.search(section(read(DOCS / "reference" / "command-line.md"), title))
+@functools.cache
+def options_of(program: str) -> set[str]:
+    return {
+        name
+        for command in PROGRAMS[program][0]
+        for name in OPTION.findall(help_of(command, program))
+    }
+
+
+def help_of(command: str, program: str = "packcheck") -> str:
+    """The help text that the page of a program shows; its freshness is tested above."""
+    title = f"`{program} {command}".strip() + "`"
+    block = FENCED.search(section(read(DOCS / "reference" / PROGRAMS[program][1]), title))
     assert block
     return block[2]
 
@@ -203,12 +225,18 @@ def help_of(command: str) -> str:
 # --- README -------------------------------------------------------------------------------------
 
 
+def run_example(title: str, names: dict[str, Any]) -> None:
+    (example,) = [
+        block for kind, block in FENCED.findall(section(read(README), title)) if kind == "python"
+    ]
+    exec(compile(example, "README.md", "exec"), names)  # noqa: S102
+
+
 def test_the_library_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (example,) = [block for kind, block in FENCED.findall(read(README)) if kind == "python"]
     names: dict[str, Callable[[str, str, str], bool]] = {}
-    exec(compile(example, "README.md", "exec"), names)  # noqa: S102
+    run_example("Use it as a library", names)
     monkeypatch.chdir(tmp_path)
     made = on_top({b"a": b"1\n"}, {b"a": b"2\n"})
     (base,), tip = made.bases, made.tips[TIP]
@@ -229,6 +257,26 @@ def test_the_library_example_runs(
     assert capsys.readouterr().out == said
 
 
+def test_the_example_of_an_import_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Callable[[str, str, str], str | None]] = {}
+    run_example("Import from Python", names)
+    host = launches.make_host(tmp_path)
+    host.commit({"new.txt": b"new\n"})
+    scene = launches.launch(host, tmp_path)
+    arguments = (str(host.repo), str(scene.state), scene.record.launch)
+    assert names["take"](*arguments) is None
+    scene.offer()
+    assert names["take"](*arguments) == host.candidate
+    damaged = scene.state / "launches" / scene.record.launch / "receipt.json"
+    damaged.write_bytes(damaged.read_bytes()[1:])
+    with pytest.raises(ImportFailed):
+        names["take"](*arguments)
+    assert capsys.readouterr().out.splitlines() == [
+        "manifestMissing, step 2: there is no manifest.json",
+        "stateCorrupt: look at it",
+    ]
+
+
 def test_the_exit_status_is_that_of_the_help() -> None:
     said = re.findall(r"^  (\d)  (.+)$", help_of("verify"), re.MULTILINE)
     table = section(read(README), "Verify a whole history")
@@ -238,46 +286,56 @@ def test_the_exit_status_is_that_of_the_help() -> None:
 # --- architecture -------------------------------------------------------------------------------
 
 
-def groups_of_rooms() -> list[list[str]]:
-    """The modules that the page names, by group, as paths below packparse/."""
-    text = section(read(ARCHITECTURE), "The rooms of packparse")
+def groups_of_rooms(package: str) -> list[list[str]]:
+    """The modules of a package that the page names, by group, as paths below its folder."""
+    text = section(read(ARCHITECTURE), f"The rooms of {package}")
     return [
         re.findall(r"^\| `([\w/]+\.py)` \|", part, re.MULTILINE)
         for part in re.split(r"^\*\*.+\*\*$", text, flags=re.MULTILINE)[1:]
     ]
 
 
-def test_every_module_has_its_line() -> None:
-    named = [name for group in groups_of_rooms() for name in group]
-    only_docstring = [path for path in MODULES if path.name == "__init__.py"]
-    assert sorted(named) == [p.as_posix() for p in MODULES if p not in only_docstring]
+@packages
+def test_every_module_has_its_line(package: str) -> None:
+    named = [name for group in groups_of_rooms(package) for name in group]
+    paths = [path.relative_to(ROOT / package) for path in ROOT.glob(f"{package}/**/*.py")]
+    only_docstring = [
+        path for path in paths if path.name == "__init__.py" and str(path) not in named
+    ]
+    assert sorted(named) == sorted(p.as_posix() for p in paths if p not in only_docstring)
     for path in only_docstring:
         assert f"`{path.as_posix()}`" in read(ARCHITECTURE)
-        assert len(ast.parse(read(ROOT / "packparse" / path)).body) == 1
+        assert len(ast.parse(read(ROOT / package / path)).body) == 1
 
 
-def test_rooms_import_from_their_group_or_above() -> None:
+@packages
+def test_rooms_import_from_their_group_or_above(package: str) -> None:
     reachable: set[str] = set()
-    for group in groups_of_rooms():
-        reachable |= {module_name(name) for name in group}
+    for group in groups_of_rooms(package):
+        reachable |= {module_name(package, name) for name in group}
         for name in group:
-            assert imports_of(ROOT / "packparse" / name) <= reachable, name
+            assert imports_of(package, ROOT / package / name) <= reachable, name
 
 
-def module_name(path: str) -> str:
-    return f"packparse.{path.removesuffix('.py').replace('/', '.')}"
+def module_name(package: str, path: str) -> str:
+    return f"{package}.{path.removesuffix('.py').replace('/', '.')}"
 
 
-def imports_of(path: Path) -> set[str]:
-    """The modules of packparse that a module imports, annotations included."""
+def imports_of(package: str, path: Path) -> set[str]:
+    """The modules of its package that a module imports, annotations included."""
     found = set()
     for node in ast.walk(ast.parse(read(path))):
-        assert not (isinstance(node, ast.Import) and node.names[0].name.startswith("packparse"))
+        assert not (isinstance(node, ast.Import) and node.names[0].name.startswith(PACKAGES))
         if isinstance(node, ast.ImportFrom) and node.module:
-            package = (ROOT / node.module.replace(".", "/")).is_dir()
+            folder = (ROOT / node.module.replace(".", "/")).is_dir()
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found |= set(names) if package else {node.module}
-    return {name for name in found if name.startswith("packparse.")}
+            found |= set(names) if folder else {node.module}
+    return {name for name in found if name.startswith(f"{package}.")}
+
+
+def test_the_stack_is_the_one_of_the_page() -> None:
+    text = section(read(ARCHITECTURE), "The stack")
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(reversed(PACKAGES))
 
 
 def test_the_checklist_is_that_of_the_code() -> None:

@@ -73,12 +73,12 @@ def header(fmt: str, base: str, tip: str, ref: str = "refs/heads/candidate") -> 
 
 
 def commit(repo: Path, parent: str, changes: Changes, number: int = 0) -> str:
-    """Make a commit on `parent` without a worktree; return its id."""
+    """Make a commit on `parent`, or a first one, without a worktree; return its id."""
     lines = [
         b"commit refs/heads/made",
         f"committer {NAME} <{EMAIL}> {EPOCH + 10_000 + number} +0000".encode(),
         b"data 8\nchange %d" % (number % 10),
-        f"from {parent}".encode(),
+        *([f"from {parent}".encode()] if parent else []),
     ]
     for path, content in changes.items():
         mode, name = (path[:6], path[7:]) if path[:6].isdigit() else ("100644", path)

@@ -1,0 +1,238 @@
+"""The pages of docs/reference about imports that come from the code: refusals, `git candidate`.
+
+They are written by make_docs.py.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# The script also runs where the package is not installed.
+sys.path.insert(0, str(ROOT))
+
+import importer.errors  # noqa: E402, F401 - adds its codes to the registry
+from manifest.errors import REGISTRY  # noqa: E402 - needs the path set above
+from packparse import codes  # noqa: E402
+from scripts.help_texts import help_text  # noqa: E402
+
+_NOTICE = "<!-- Made by scripts/make_docs.py. Change the source it reads, not this page. -->\n\n"
+
+_REFUSALS_INTRO = """\
+# Refusals
+
+An import that does not end with a receipt ends with one code.
+It is one of those below, or one of the [checks](checks.md) where packcheck's verdict refuses the
+artifact.
+A code is never renamed and never used again for something else.
+
+The class of a code is the exit status of a command that ends with it.
+Where something is wrong with the candidate, its manifest or its place, the import is refused, and a
+[refusal](receipt-v1.md#fields-of-a-refusal) is recorded in the launch.
+Where something around it did not work, it failed, and nothing is recorded.
+In both cases no ref, no configuration and no index was changed, no half pack is visible, and the
+artifact is where it was.
+
+[Importing a candidate](../concepts/import.md#what-each-step-refuses) says which step refuses what;
+[the guide](../guides/recover-after-a-crash.md) what to do after a crash.
+"""
+
+_COMMAND_INTRO = """\
+# git candidate
+
+`git candidate` looks after the candidates of a repository: it checks bundles, shows what was
+imported, and cleans up after imports that died.
+It is an executable named `git-candidate`; git finds it where it is on the path.
+Without that, `python3 -m candidate` is the same.
+git takes `git candidate --help` for itself and looks for a manual page, so ask with `-h`.
+
+Answers go to standard output, complaints to standard error.
+The texts below are what `--help` prints on a terminal of 80 columns.
+
+An import itself is started from the library:
+[`import_candidate`](../../README.md#import-from-python).
+
+## The state folder
+
+Launches, their keys and receipts lie in a folder of the controller's own:
+
+```text
+format                  what the layout is: packcheck.state/1
+lock                    held while a new folder is labelled
+launches/ID/lock        held by whoever works on the launch, and by the git that it runs
+launches/ID/journal     the launch record with its key, and what happened since
+launches/ID/receipt.json
+launches/ID/refusal.json
+work/                   rooms of commands and imports that run
+```
+
+`--state DIR` names it, else the variable `GIT_CANDIDATE_STATE`, else it is `git-candidate` in
+`XDG_STATE_HOME` or in `~/.local/state`.
+It is made where there is none.
+It must belong to the user who asks, have mode 0700, be no symbolic link, and lie in no repository;
+anything else is `stateUnsafe`.
+Whoever can write there can forge a receipt, and whoever can read there has the keys.
+
+## The states of a launch
+
+| state | what happened last |
+| --- | --- |
+"""
+_STATES = {
+    "launched": "The launch was recorded; its producer may have started.",
+    "verified": "packcheck accepted the candidate. Nothing is published.",
+    "publishing": (
+        "Files of the pack may stand in the shared store. An import is there at the moment, "
+        "or died there, or was taken back by `git candidate recover`."
+    ),
+    "imported": "There is a receipt.",
+    "refused": "The last import was refused. It can be tried again.",
+    "discarded": "The launch was given up. Nothing is imported under it any more.",
+}
+
+_CHECK_TEXT = """\
+Gives both verdicts on a bundle that need not come from a launch, and imports nothing.
+The bundle is copied first, so both verdicts are about the same bytes.
+git indexes the pack in a temporary folder, with the repository as its alternate.
+
+`--seed` says what the producer was given: with `depth-one` the base and its tree, with `full` the
+history as well.
+What the bundle names beyond that is refused as smuggled, though the repository has it.
+The bundle has to be a range from the bases to `--tip`.
+Without `--tip` that is the commit of its first ref, which is the bundle's own claim.
+
+The first verdict looks the same as that of [`packcheck verify`](command-line.md#packcheck-verify).
+git is asked only where packcheck accepts.
+This command takes `--state` like the others, and does not use it.
+"""
+_CHECK_FIELDS = (
+    ("schema", "string", "Always `git-candidate.check/1`."),
+    ("verdict", "string", "`accepted` or `refused`."),
+    ("class", "integer", "0 when accepted, else the class of the refusal."),
+    ("code", "string or null",
+     "A [refusal](refusals.md) or a [check](checks.md); null when accepted."),
+    ("message", "string or null", "The same for people; null when accepted."),
+    ("packcheck", "object or null",
+     "[The report](report.md). Null where the file is larger than the limit."),
+    ("git", "object or null", "What git was asked. Null where packcheck refuses."),
+    ("git.version", "string", "The version of git."),
+    ("git.relaxed", "list",
+     "The fsck ids that git was told to pass, since the first verdict excused them."),
+)  # fmt: skip
+
+_RECOVER_TEXT = """\
+Goes through all launches of the state folder, whatever their repository.
+Where an import died, its publication is finished or taken back, and what it left is removed.
+[The guide](../guides/recover-after-a-crash.md) shows it.
+
+An import that is under way is waited for, a minute at most.
+One launch that cannot be recovered does not stop the others; the exit status is the highest class
+of what could not be done.
+"""
+_RECOVER_FIELDS = (
+    ("schema", "string", "Always `git-candidate.recover/1`."),
+    ("launches", "list",
+     "One item for each launch; for a repository that cannot be opened one, its oldest."),
+    ("launches[].launch", "string", "The id of the launch."),
+    ("launches[].state", "string", "Its state now; empty where the launch could not be opened."),
+    ("launches[].removed", "list", "The names of files and folders that were removed."),
+    ("launches[].error", "object or null", "Why it could not be recovered."),
+    ("launches[].error.code", "string", "A [refusal](refusals.md)."),
+    ("launches[].error.message", "string", "The same for people."),
+)  # fmt: skip
+
+_LAUNCH_FIELDS = (
+    ("schema", "string", "Always `git-candidate.launch/1`."),
+    ("launch", "string", "The id of the launch."),
+    ("state", "string", "Its [state](#the-states-of-a-launch)."),
+    ("launched", "integer", "When it was recorded, in seconds since the epoch."),
+    ("issue", "string", "What the controller calls the issue. So are the next three."),
+    ("run", "string", "The run."),
+    ("phase", "string", "The phase."),
+    ("repository", "string", "The repository."),
+    ("common_dir", "string",
+     "The common folder of the repository, [quoted](manifest-v1.md#paths)."),
+    ("export", "string", "The export folder, quoted."),
+    ("object_format", "string", "`sha1` or `sha256`."),
+    ("base", "string", "The base."),
+    ("seed", "string", "`depth-one` or `full`."),
+    ("receipt", "object or null",
+     "[The receipt](receipt-v1.md#fields-of-a-receipt), without its seal."),
+    ("refusal", "object or null",
+     "[The last refusal](receipt-v1.md#fields-of-a-refusal), without its seal."),
+)  # fmt: skip
+
+_SHOW_TEXT = """\
+Shows a launch: everything but its key.
+Where its state is `imported`, the repository is asked whether it still has what the receipt says.
+If not, the exit status is the class of what is wrong.
+"""
+_SHOW_FIELDS = (
+    *_LAUNCH_FIELDS,
+    ("proven", "boolean or null",
+     "Whether the repository has all of the receipt. Null in any other state than `imported`."),
+    ("fault", "object or null", "What is wrong, where `proven` is false."),
+    ("fault.code", "string", "A [refusal](refusals.md)."),
+    ("fault.message", "string", "The same for people."),
+)  # fmt: skip
+
+_LIST_TEXT = """\
+Lists the launches, one a line: id, state, when it was recorded, issue, phase, and the candidate
+where there is a receipt.
+Launches that cannot be read come last; they make the exit status 6 and hide no others.
+"""
+_LIST_FIELDS = (
+    ("schema", "string", "Always `git-candidate.list/1`."),
+    ("launches", "list",
+     "Launches, each with the fields that [`discard`](#git-candidate-discard) gives."),
+    ("damaged", "object", "Ids of launches that cannot be read, each with the reason."),
+)  # fmt: skip
+
+_DISCARD_TEXT = """\
+Gives up a launch.
+Its line in the `.keep` of the published pack goes, and the file with the last line.
+From then on git may collect the pack, so whoever wants the commits makes a ref before.
+The state folder keeps the journal and the receipt.
+"""
+
+_COMMANDS = {
+    "": ("The commands that exist, and what the exit status means.\n", ()),
+    "check": (_CHECK_TEXT, _CHECK_FIELDS),
+    "recover": (_RECOVER_TEXT, _RECOVER_FIELDS),
+    "show": (_SHOW_TEXT, _SHOW_FIELDS),
+    "list": (_LIST_TEXT, _LIST_FIELDS),
+    "discard": (_DISCARD_TEXT, _LAUNCH_FIELDS),
+}
+
+
+def refusals_page() -> str:
+    """All codes of records and imports by class, in the order of the registry."""
+    parts = [_REFUSALS_INTRO]
+    for klass, (name, _text) in codes.CLASSES.items():
+        members = [code for code in REGISTRY.values() if code.klass == klass]
+        if members:
+            parts.append(f"## Class {klass}: {name}\n")
+            parts += [
+                f"### `{code.name}`\n\n{code.meaning}\n\n- What to do: {code.remedy}\n"
+                for code in members
+            ]
+    return _NOTICE + "\n".join(parts)
+
+
+def git_candidate_page() -> str:
+    """The help of every command, as it is printed, and what its JSON has."""
+    states = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in _STATES.items())
+    parts = [_COMMAND_INTRO + states]
+    for command, (text, fields) in _COMMANDS.items():
+        words = ["git candidate", command] if command else ["git candidate"]
+        shown = help_text("candidate", command)
+        parts.append(f"## `{' '.join(words)}`\n\n{text}\n```text\n{shown}```\n{_table(fields)}")
+    return _NOTICE + "\n".join(parts)
+
+
+def _table(fields: Iterable[tuple[str, str, str]]) -> str:
+    rows = "".join(f"| `{name}` | {kind} | {meaning} |\n" for name, kind, meaning in fields)
+    head = "\n| field of the JSON object | type | meaning |\n| --- | --- | --- |\n"
+    return f"{head}{rows}" if rows else ""

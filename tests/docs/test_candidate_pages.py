@@ -1,0 +1,121 @@
+"""What the pages say of `git candidate`, of imports and of recovery is what the code does."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import importer.steps
+from candidate.cli import main
+from importer.steps import Step
+from manifest.errors import REGISTRY
+from manifest.launch import Event
+from packparse import checks
+from tests.docs.test_docs import DOCS, fields_of, read, section
+from tests.support.launches import Scene, launch, make_host
+
+COMMANDS = DOCS / "reference" / "git-candidate.md"
+IMPORT = DOCS / "concepts" / "import.md"
+# What another page describes.
+ELSEWHERE = ("packcheck", "receipt", "refusal", "damaged")
+
+
+def fields_in(command: str) -> set[str]:
+    text = section(read(COMMANDS), f"`git candidate {command}`")
+    return set(re.findall(r"^\| `([\w.\[\]]+)` \| [\w ]+ \|", text, re.MULTILINE))
+
+
+def told(capsys: pytest.CaptureFixture[str], scene: Scene, *arguments: str) -> dict[str, object]:
+    """What a command prints as JSON; each is asked for the state folder."""
+    main([*arguments, "--format", "json", "--state", str(scene.state)])
+    answer: dict[str, object] = json.loads(capsys.readouterr().out)
+    return answer
+
+
+def names_of(answer: object) -> set[str]:
+    """The fields of an answer, but those that another page describes."""
+    names = {name for name, _ in fields_of(answer)}
+    return {name for name in names if name.partition(".")[0] not in ELSEWHERE or "." not in name}
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    host = make_host(tmp_path)
+    host.commit({"new.txt": b"new\n"})
+    made = launch(host, tmp_path)
+    made.offer()
+    return made
+
+
+def test_the_fields_of_each_answer_are_described(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = scene.record.launch
+    (scene.folder / "x.bundle").write_bytes(scene.host.bundle())
+    repository = ["--repo", str(scene.host.repo), "--base", scene.host.base]
+    checked = told(capsys, scene, "check", *repository, str(scene.folder / "x.bundle"))
+    assert names_of(checked) == fields_in("check")
+    scene.run()
+    for keep in (scene.host.common / "objects" / "pack").glob("*.keep"):
+        keep.with_suffix(".idx").unlink()
+    shown = told(capsys, scene, "show", name)
+    assert names_of(shown) == fields_in("show")
+    assert shown["proven"] is False
+    listed = told(capsys, scene, "list")
+    items = listed["launches"]
+    assert isinstance(items, list)
+    (item,) = items
+    assert names_of(item) == fields_in("discard")
+    assert set(listed) == fields_in("list")
+    discarded = told(capsys, scene, "discard", name)
+    assert names_of(discarded) == fields_in("discard")
+    (scene.state / "launches" / name / "journal").write_bytes(b"no journal")
+    assert names_of(told(capsys, scene, "recover")) == fields_in("recover")
+
+
+def test_the_states_are_those_of_the_journal() -> None:
+    text = section(read(COMMANDS), "The states of a launch")
+    states = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    events = {str(kind.__struct_config__.tag) for kind in Event.__subclasses__()}
+    # That an import is done is said by its receipt.
+    assert sorted(states) == sorted({*events, "imported"})
+
+
+def test_the_state_folder_is_that_of_the_code(scene: Scene) -> None:
+    scene.run()
+    told = section(read(COMMANDS), "The state folder")
+    found = {path.relative_to(scene.state).as_posix() for path in scene.state.rglob("*")}
+    found = {path.replace(scene.record.launch, "ID") for path in found} - {"work/lock"}
+    said = set(re.findall(r"^((?:format|lock|launches|work)\S*)", told, re.MULTILINE))
+    assert found <= {"launches", "launches/ID", *(path.rstrip("/") for path in said)}
+
+
+# --- the steps ----------------------------------------------------------------------------------
+
+
+def test_the_steps_are_those_of_the_code() -> None:
+    in_code = re.findall(r"^    (\d+) +(.+)$", importer.steps.__doc__ or "", re.MULTILINE)
+    text = section(read(IMPORT), "The eleven steps")
+    assert re.findall(r"^(\d+)\. (.+)$", text, re.MULTILINE) == in_code
+    assert [int(number) for number, _ in in_code] == list(Step)
+
+
+def test_every_refusal_has_its_step_and_links_to_what_it_means() -> None:
+    text = section(read(IMPORT), "What each step refuses")
+    rows = re.findall(r"^\| (\d+|any|before) \| (.+) \|$", text, re.MULTILINE)
+    assert [row for row, _ in rows] == ["before", *(str(int(step)) for step in Step), "any"]
+    named = re.findall(r"\[`(\w+)`\]\(\.\./reference/(\w+)\.md#(\w+)\)", text)
+    assert all(anchor == code.lower() for code, _, anchor in named)
+    pages = {code: page for code, page, _ in named}
+    assert {code for code, page in pages.items() if page == "refusals"} == set(REGISTRY)
+    assert {code for code, page in pages.items() if page == "checks"} <= set(checks.CATALOG)
+
+
+def test_the_guide_has_each_code_that_an_operator_meets_after_a_crash() -> None:
+    text = read(DOCS / "guides" / "recover-after-a-crash.md")
+    for code in REGISTRY.values():
+        if code.klass in {5, 6}:
+            assert f"`{code.name}`" in text, code
