@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from manifest.errors import BAD_OBJECT_ID, BINDING_MISMATCH, CLAIM_TOO_LARGE, RecordError
+from manifest.errors import BINDING_MISMATCH, CLAIM_TOO_LARGE, RecordError
+from packparse.checks import EMPTY_RANGE
 
 if TYPE_CHECKING:
     from manifest.launch import Launch
@@ -19,7 +20,7 @@ _BOUND = ("issue", "run", "phase", "launch", "repository", "object_format", "bas
 def bind(manifest: Manifest, launch: Launch) -> None:
     """Compare everything that both know.
 
-    Raises RecordError: bindingMismatch, which names every field that differs, badObjectId.
+    Raises RecordError: bindingMismatch, which names every field that differs, emptyRange.
     """
     wrong = [name for name in _BOUND if getattr(manifest, name) != getattr(launch, name)]
     if manifest.artifact.name != launch.artifact:
@@ -28,7 +29,7 @@ def bind(manifest: Manifest, launch: Launch) -> None:
         parts = (f"{name} {_of(manifest, name)} instead of {_of(launch, name)}" for name in wrong)
         raise RecordError(BINDING_MISMATCH, f"the manifest has {', '.join(parts)}")
     if manifest.candidate == manifest.base:
-        raise RecordError(BAD_OBJECT_ID, "the candidate is the base: there is nothing to import")
+        raise RecordError(EMPTY_RANGE, "the candidate is the base: there is nothing to import")
 
 
 def check_claims(manifest: Manifest, limits: Limits) -> None:
