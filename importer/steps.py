@@ -369,7 +369,7 @@ class _Import:
                 code=finding.code.name,
                 offset=finding.offset,
                 oid=None if finding.oid is None else finding.oid.hex(),
-                path=None if finding.path is None else quote(finding.path),
+                path=_shown(finding.path),
                 message=finding.message[:2_000],
             )
             for finding in errors
@@ -390,3 +390,9 @@ class _Import:
             findings=listed[: receipts.FINDINGS],
             at=self._world.seconds(),
         )
+
+
+def _shown(path: bytes | None) -> str | None:
+    """A path for a refusal; None where it is longer than a refusal has room for."""
+    quoted = None if path is None else quote(path)
+    return None if quoted is None or len(quoted) > receipts.LONGEST_PATH else quoted

@@ -56,7 +56,12 @@ def made(record: R) -> R:
 
     Raises RecordError: recordInvalid.
     """
-    return decode(encode(record), type(record))
+    try:
+        data = encode(record)
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = shorten(str(error).encode("ascii", "backslashreplace"))
+        raise RecordError(RECORD_INVALID, reason) from None
+    return decode(data, type(record))
 
 
 def encode(record: Record) -> bytes:

@@ -26,17 +26,20 @@ from manifest.errors import RECORD_INVALID, RecordError
 from manifest.v1 import Artifact
 
 __all__ = [
-    "FINDINGS", "LARGEST", "GitVerdict", "Objects", "Pack", "PackcheckVerdict", "Receipt",
-    "Refusal", "RefusedFor", "Times", "read_receipt", "read_refusal", "write_receipt",
+    "FINDINGS", "LARGEST", "LONGEST_PATH", "GitVerdict", "Objects", "Pack", "PackcheckVerdict",
+    "Receipt", "Refusal", "RefusedFor", "Times", "read_receipt", "read_refusal", "write_receipt",
     "write_refusal",
 ]  # fmt: skip
 
-LARGEST = 4 << 20
+# 10,000 commits with SHA-256 ids, or what is said of as many findings as are listed.
+LARGEST = 8 << 20
 _KEY = "sha256"
 R = TypeVar("R", bound=Record)
 _Code = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,64}\Z")]
 # Of one refusal; the report of the import has all of them.
 FINDINGS = 100
+# Quoted. The limits of a launch may let longer ones through.
+LONGEST_PATH = 20_000
 
 
 class Pack(Record, frozen=True):
@@ -108,7 +111,7 @@ class RefusedFor(Record, frozen=True):
     code: _Code
     offset: Amount | None
     oid: Oid | None
-    path: Annotated[str, Meta(max_length=20_000, pattern=r"^[ -~]*\Z")] | None
+    path: Annotated[str, Meta(max_length=LONGEST_PATH, pattern=r"^[ -~]*\Z")] | None
     message: Sentence
 
 
