@@ -127,14 +127,20 @@ def check_policy(policy: Policy) -> None:
 
 
 def _relaxed(report: Report) -> tuple[str, ...]:
-    """The fsck ids that were found, are errors to git, and were excused.
+    """The fsck ids that are errors to git, and were found and excused, or not looked for at all.
 
     What git does not know it cannot be told to relax; a git that is newer than the registry knows
     more ids, and refuses what it finds.
     """
     here = _numbers(git.version())
-    found = [CATALOG[name] for name in report.findings.counts()]
-    excused = [code for code in found if _is_error_to_git(code) and _numbers(code.since) <= here]
+    counts = report.findings.counts()
+    excused = [
+        code
+        for code in CATALOG.values()
+        if (code.name in counts or report.findings.severity(code) == codes.IGNORE)
+        and _is_error_to_git(code)
+        and _numbers(code.since) <= here
+    ]
     fatal = [code.name for code in excused if code.name in _FATAL]
     if fatal:
         message = f"the base has {fatal[0]} as well, and git refuses it in any case"
