@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from importer import git
 from importer.errors import NOT_A_BUNDLE, NOT_RELAXABLE, ImportRefused
-from packparse import codes
+from packparse import checks, codes
 from packparse.checks import CATALOG
 from packparse.entry import COMMIT
+from packparse.escape import shorten
 from packparse.options import Options
 from packparse.table import split_ids
 from packparse.verify import Verifier
@@ -29,6 +30,9 @@ __all__ = ["Found", "Verdict", "check_policy", "leading", "object_list_digest"]
 
 # git's fsck.h: severity FATAL, which no `--strict=ID=ignore` relaxes.
 _FATAL = {"nulInHeader", "unterminatedHeader"}
+# What the commit that is wanted is called, beside the refs of the bundle.
+_ASKED = b"the candidate"
+_BRANCH = b"refs/heads/"
 
 
 class Found(NamedTuple):
@@ -68,7 +72,7 @@ class Verdict:
             limits=limits,
             object_format=object_format,
             bases=bases,
-            tips={} if candidate is None else {b"the candidate": candidate},
+            tips={} if candidate is None else {_ASKED: candidate},
             known=seeded.kind,
             read_base=reader.read,
             base_info=reader.about,
@@ -80,7 +84,7 @@ class Verdict:
         """The verdict; ``read_at`` reads the copy again.
 
         Raises ImportRefused with the code of the first error of the leading class, and the report;
-        or notABundle, notRelaxable.
+        or notABundle, unexpectedRefs, filteredBundle, notRelaxable.
         """
         verifier = self._verifier
         report = verifier.finish(read_at)
@@ -88,8 +92,7 @@ class Verdict:
             first = leading(report)
             where = "" if first.offset is None else f" at offset {first.offset}"
             raise ImportRefused(first.code, f"{first.message}{where}", report=report)
-        if report.kind != "bundle":
-            raise ImportRefused(NOT_A_BUNDLE, "it is a pack without a header", report=report)
+        _check_header(report)
         table = verifier.table
         oids = split_ids(table.ids, table.width)
         commits = (oid for oid, kind in zip(oids, table.kinds, strict=True) if kind == COMMIT)
@@ -101,6 +104,19 @@ class Verdict:
             verifier.pack_offset,
             _relaxed(report),
         )
+
+
+def _check_header(report: Report) -> None:
+    """What is asked of a candidate beyond what any bundle may be (contract A18)."""
+    if report.kind != "bundle":
+        raise ImportRefused(NOT_A_BUNDLE, "it is a pack without a header", report=report)
+    others = [name for name in report.tips if name != _ASKED and not name.startswith(_BRANCH)]
+    if others and report.findings.raises(checks.UNEXPECTED_REFS):
+        message = f"the ref {shorten(others[0])} is no branch"
+        raise ImportRefused(checks.UNEXPECTED_REFS, message, report=report)
+    if codes.FILTERED_BUNDLE.name in report.findings.counts():
+        message = "the bundle says that objects were left out on purpose"
+        raise ImportRefused(codes.FILTERED_BUNDLE, message, report=report)
 
 
 def leading(report: Report) -> Finding:
