@@ -46,6 +46,8 @@ _CHUNK = 1 << 18
 # Objects of a history that are looked at, about 150 bytes each.
 _MOST = 2_000_000
 _LINE = 200
+# What git says, before it ends, of an object that it cannot inflate or rebuild.
+_CORRUPT = b" is corrupt"
 
 
 class StoreReader:
@@ -233,7 +235,10 @@ class _Pipes:
 
     def _ended(self) -> ImportFailed:
         os.lseek(self._errors, 0, os.SEEK_SET)
-        told = git.Outcome(0, b"", os.read(self._errors, 4_096)).told()
+        said = os.read(self._errors, 4_096)
+        told = git.Outcome(0, b"", said).told()
+        if _CORRUPT in said:
+            return ImportFailed(STORE_CORRUPT, told, retry=False)
         return ImportFailed(GIT_FAILED, f"git cat-file ended: {told or 'it said nothing'}")
 
 
