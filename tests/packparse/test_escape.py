@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packparse.escape import quote, shorten
+from packparse.escape import quote, shorten, unquote
 
 FIXED = settings(derandomize=True, database=None, max_examples=300)
 NAMED = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 0x22, "\\": 0x5C}
@@ -36,7 +36,7 @@ EXAMPLES = {
 }
 
 
-def unquote(text: str) -> bytes:
+def as_git_reads(text: str) -> bytes:
     """Return the name that git would read from this text."""
     if not text.startswith('"'):
         return text.encode("ascii")
@@ -60,13 +60,13 @@ def test_every_byte_comes_out_printable_and_can_be_read_back(byte: int) -> None:
         text = quote(raw)
         assert text.isascii()
         assert text.isprintable()
-        assert unquote(text) == raw
+        assert as_git_reads(text) == raw
 
 
 @given(st.binary(max_size=300))
 @FIXED
 def test_any_name_can_be_read_back_so_no_two_look_alike(raw: bytes) -> None:
-    assert unquote(quote(raw)) == raw
+    assert as_git_reads(quote(raw)) == raw
 
 
 @given(st.binary(max_size=500))
@@ -88,3 +88,68 @@ def test_a_name_of_200_bytes_is_shown_whole(length: int) -> None:
 def test_a_longer_name_shows_its_first_200_bytes_and_its_length() -> None:
     assert shorten(b"x" * 201) == "x" * 200 + "... (201 bytes)"
     assert shorten(b"\n" + bytes(10**6)) == quote(b"\n" + bytes(199)) + "... (1000001 bytes)"
+
+
+# --- read back ----------------------------------------------------------------------------------
+
+# Texts that are no spelling, or not the one, of any name.
+NONE = {
+    "one quote": '"',
+    "two quotes": '""',
+    "three quotes": '"""',
+    "an end without a beginning": 'a\\n"',
+    "a beginning without an end": '"a\\n',
+    "quotes that nothing asks for": '"a"',
+    "a space in quotes": '"a b"',
+    "a quote inside": 'a"b',
+    "a quote inside of quotes": '"a"b\\n"',
+    "a backslash outside of quotes": "a\\b",
+    "an escape outside of quotes": "a\\n",
+    "a backslash at the end": '"a\\n\\"',
+    "an escape that is none": '"\\x01"',
+    "an escape in capitals": '"\\N"',
+    "an escape that ends early": '"\\01"',
+    "an octal number of a named byte": '"\\012"',
+    "an octal number of a plain letter": '"\\141\\n"',
+    "an octal number over 255": '"\\400"',
+    "an octal number over 511": '"\\777"',
+    "digits that are not octal": '"\\009"',
+    "a byte that has to be escaped": '"a\n"',
+    "a byte that has to be escaped, without quotes": "a\nb",
+    "DEL": "\x7f",
+    "a letter that is not ASCII": "ä",
+    "a letter that is not ASCII in quotes": '"ä\\n"',
+    "half of a pair": "\ud800",
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_was_quoted_is_read_back(name: str) -> None:
+    raw, text = EXAMPLES[name]
+    assert unquote(text) == raw
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_what_is_no_spelling_of_a_name_or_not_the_one_is_none(name: str) -> None:
+    assert unquote(NONE[name]) is None
+
+
+def test_every_byte_is_read_back() -> None:
+    for byte in range(256):
+        for raw in (bytes([byte]), b"a" + bytes([byte]) + b"1"):
+            assert unquote(quote(raw)) == raw
+
+
+@given(st.binary(max_size=300))
+@FIXED
+def test_any_name_is_read_back_as_git_reads_it(raw: bytes) -> None:
+    text = quote(raw)
+    assert unquote(text) == raw == as_git_reads(text)
+
+
+@given(st.text(alphabet='ab\\"01237nN \n\x7fä', max_size=12) | st.text(max_size=12))
+@FIXED
+def test_a_text_is_the_spelling_of_one_name_or_of_none(text: str) -> None:
+    for candidate in (text, f'"{text}"'):
+        name = unquote(candidate)
+        assert name is None or quote(name) == candidate
