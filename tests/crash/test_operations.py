@@ -46,10 +46,18 @@ def test_an_import_that_was_killed_is_ended_by_recovery_or_by_the_next_one(
                 assert [one.error for one in recover_all(repository)] == [None]
                 ground.check_recovered(repository)
                 assert promised in (None, ground.promised())
+                had_work = _differs(left, ground)
                 _import(ground, repository, promised)
-                left.restore()
-                _import(ground, repository, promised)
+                if had_work:
+                    left.restore()
+                    _import(ground, repository, promised)
             ground.undo()
+
+
+def _differs(left: Saved, ground: Ground) -> bool:
+    """Whether recovery did anything, but for taking locks."""
+    changed = left.changed(ground.common) | left.changed(ground.state / "launches")
+    return any(not name.endswith("lock") for name in changed)
 
 
 def _import(ground: Ground, repository: Repository, promised: Receipt | None) -> None:
