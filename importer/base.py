@@ -31,7 +31,7 @@ from packparse.outside import checked_object
 from packparse.table import split_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from packparse.objectformat import ObjectFormat
 
@@ -53,23 +53,14 @@ _CORRUPT = b" is corrupt"
 class StoreReader:
     """Objects of the shared store, read through one process that is started when it is needed.
 
-    ``packs`` tells which packs there are now, or None where that cannot be told. Raises
-    ImportFailed: gitFailed, storeCorrupt.
+    Raises ImportFailed: gitFailed, storeCorrupt.
     """
 
-    def __init__(
-        self,
-        bench: git.Bench,
-        object_format: ObjectFormat,
-        packs: Callable[[], set[str] | None],
-    ) -> None:
+    def __init__(self, bench: git.Bench, object_format: ObjectFormat) -> None:
         self._bench = bench
         self._format = object_format
-        self._packs = packs
         # What was read since the last refresh; the same few trees are asked for again and again.
         self._kept = _memory()
-        # The packs that the process may have open.
-        self._seen: set[str] = set()
         self._pipes: _Pipes | None = None
 
     def close(self) -> None:
@@ -84,11 +75,8 @@ class StoreReader:
         A process keeps packs open that were removed meanwhile; loose objects it opens each time.
         """
         self._kept = _memory()
-        packs = self._packs()
-        if packs is None or not self._seen <= packs:
+        if self._pipes is not None and self._pipes.holds_what_is_gone():
             self.close()
-            self._seen = set()
-        self._seen |= packs or set()
 
     def about(self, oid: bytes) -> tuple[int, int] | None:
         """Kind and size of an object as the store says it, None where it has none."""
@@ -195,6 +183,10 @@ class _Pipes:
         """End it: it only reads, so there is nothing that it has to finish."""
         self._open.close()
         self._process.end()
+
+    def holds_what_is_gone(self) -> bool:
+        """Whether it may answer from a pack or an index that was removed."""
+        return self._process.holds_what_is_gone()
 
     def ask(self, requests: bytes, count: int) -> None:
         """Write so many requests."""

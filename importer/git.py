@@ -211,6 +211,14 @@ class Process:
             self._ends_within(_GRACE)
         self._reap()
 
+    def holds_what_is_gone(self) -> bool:
+        """Whether it has a file open, or mapped, that was removed; True where nobody can tell."""
+        try:
+            held = [*_mapped(self._running.pid), *_opened(self._running.pid)]
+        except OSError:
+            return True
+        return any(path.endswith(b" (deleted)") and path[:7] != b"/memfd:" for path in held)
+
     def _ends_within(self, seconds: float) -> bool:
         return self._life < 0 or readable(self._life, seconds)
 
@@ -220,6 +228,16 @@ class Process:
             self._life = -1
         # Unlike the method of the command, this one does not raise for a status.
         return int(self._running.process.wait())
+
+
+def _mapped(pid: int) -> list[bytes]:
+    with open(f"/proc/{pid}/maps", "rb") as maps:
+        return [line[line.find(b"/") :].rstrip(b"\n") for line in maps if b"/" in line]
+
+
+def _opened(pid: int) -> list[bytes]:
+    folder = f"/proc/{pid}/fd".encode()
+    return [os.readlink(folder + b"/" + name) for name in os.listdir(folder)]
 
 
 def readable(descriptor: int, seconds: float) -> bool:

@@ -71,7 +71,7 @@ class Repository:
         self.folder = folder_record(found.common_dir, self.common)
         self.room = self._open.enter_context(self.state.workroom())
         bench = self._open.enter_context(self._bench("reader", self._objects_path))
-        self.reader = StoreReader(bench, self.object_format, self._pack_names)
+        self.reader = StoreReader(bench, self.object_format)
         self._open.callback(self.reader.close)
 
     def _folder(self, name: str, at: int | None) -> int:
@@ -83,18 +83,6 @@ class Repository:
             raise ImportRefused(NOT_A_REPOSITORY, message) from None
         self._open.callback(os.close, descriptor)
         return descriptor
-
-    def _pack_names(self) -> set[str] | None:
-        """The packs of the shared store; None where there are alternates, which have others."""
-        files = self.world.files
-        try:
-            with files.folder("info", at=self.objects) as info:
-                alternates = files.status("alternates", at=info)
-        except FileNotFoundError:
-            alternates = None
-        if alternates is not None:
-            return None
-        return {name for name in files.names(self.packs) if name.endswith(".pack")}
 
     @property
     def shared_mode(self) -> int:
