@@ -91,6 +91,15 @@ def test_a_malformed_object_is_a_finding_at_its_entry(name: str, stored: str) ->
     assert report.klass == 1
 
 
+@pytest.mark.parametrize("stored", ["whole", "as a delta"])
+def test_what_is_odd_about_a_tag_is_a_finding_at_its_entry(stored: str) -> None:
+    pack = PackBuilder()
+    data = tag_bytes(pack.add("blob", b"tagged").oid, b"blob", tagger=None)
+    tag = pack.add("tag", data) if stored == "whole" else as_delta(pack, "tag", data)
+    found = verify_bytes(pack.build()).findings.sorted()
+    assert [f.oid for f in found if f.code is checks.MISSING_TAGGER_ENTRY] == [tag.oid]
+
+
 def test_bytes_of_a_blob_are_never_looked_into() -> None:
     pack = PackBuilder()
     for _kind, data, _code in MALFORMED.values():

@@ -229,6 +229,17 @@ def test_a_blob_that_is_a_file_as_well_is_found_where_it_is_a_link(first: str, w
     assert (finding.code, finding.path) == (pathcodes.SYMLINK_ABSOLUTE, path)
 
 
+def test_of_very_many_places_a_link_need_not_be_the_one_that_is_found() -> None:
+    pack = PackBuilder()
+    blob = pack.add("blob", b"/etc/passwd")
+    modes = [b"100644"] * 10 + [b"120000"]
+    trees = [pack.add("tree", tree_bytes([(m, b"%d" % n, blob.oid)])) for n, m in enumerate(modes)]
+    listed = [(b"40000", b"%02d" % n, tree.oid) for n, tree in enumerate(trees)]
+    pack.add("commit", commit_bytes(pack.add("tree", tree_bytes(listed)).oid))
+    (finding,) = verify_bytes(pack.build()).findings.sorted()
+    assert (finding.code, finding.path) == (pathcodes.SYMLINK_ABSOLUTE, b"00/0")
+
+
 @pytest.mark.parametrize("length", [256, 4_097])
 def test_of_a_very_long_name_the_beginning_is_the_path(length: int) -> None:
     pack = PackBuilder()

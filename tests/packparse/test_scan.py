@@ -19,6 +19,7 @@ from packparse.scan import open_base_packs, verify_path
 from tests.support import packs
 from tests.support.bundles import honest_bundle
 from tests.support.files import UNREADABLE, one_error, open_descriptors, source
+from tests.support.jobs import told
 
 Reads = list[int]
 
@@ -46,6 +47,12 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     monkeypatch.setattr(os, "read", spy(os.read))
     monkeypatch.setattr(os, "pread", spy(os.pread))
     return seen
+
+
+@pytest.mark.usefixtures("eager")
+def test_two_processes_read_what_one_reads(honest: Path) -> None:
+    alone, shared = (verify_path(str(honest), Options(jobs=jobs)) for jobs in (1, 2))
+    assert told(shared) == told(alone)
 
 
 # --- what is read -------------------------------------------------------------------------------

@@ -296,6 +296,16 @@ def test_a_special_name_for_a_tree_of_the_pack_is_no_blob() -> None:
     ]
 
 
+def test_what_two_files_have_alike_is_noted_of_the_first() -> None:
+    contents = [b"* filter=x\n", b"* filter=x\n# another\n"]
+    folder: Folder = {b"%d" % n: {b".gitattributes": c} for n, c in enumerate(contents)}
+    mild = Policy(severities={pathcodes.GITATTRIBUTES_ACTIVE: WARNING})
+    (finding,) = alone(folder, policy=mild).findings.sorted()
+    places = {packs.oid("blob", c): b"%d/.gitattributes" % n for n, c in enumerate(contents)}
+    assert finding.oid is not None
+    assert finding.path == places[finding.oid]
+
+
 def test_links_are_not_read_where_nobody_asks() -> None:
     codes = [
         pathcodes.SYMLINK_ABSOLUTE,

@@ -410,6 +410,15 @@ def test_pa6_case_38_bytes_after_the_end_of_an_honest_file_are_refused(fmt: str,
         refuses_bytes_after(honest, options, surplus)
 
 
+@formats
+@pytest.mark.parametrize("kind", [0, 5])
+def test_the_end_of_the_input_comes_too_late_to_make_good_a_bad_entry(fmt: str, kind: int) -> None:
+    # What is no entry may be the checksum of a pack that claims too much, for which more is needed.
+    pack = PackBuilder(fmt).build(count=1, trailer=bytes([kind << 4 | 1]) + b"\x01" * 10)
+    outcome = stream_in_all_cuts(pack, fmt=fmt)
+    assert (outcome.code, outcome.offset) == (codes.UNKNOWN_ENTRY_TYPE.name, packs.HEADER_LENGTH)
+
+
 @pytest.mark.parametrize("rules", ["candidate", "git"])
 def test_pi1_a_file_past_the_limit_of_bytes_is_judged_alike_in_every_cut(rules: str) -> None:
     pack = packs.small_honest_pack()

@@ -315,6 +315,12 @@ def test_an_entry_that_is_taken_out_leaves_its_submodule_without(kept: bool) -> 
     assert listed == ({} if kept else {"gitlinkWithoutEntry": [b"f/s"]})
 
 
+def test_a_submodule_that_is_taken_out_with_its_entry_is_nothing_to_tell() -> None:
+    base: Folder = {b".gitmodules": modules(b"f/s"), b"f": {b"s": submodule()}, b"a": b"1"}
+    for after in (b"a file", {b"t": b"1"}):
+        assert found(on_top(base, {b"a": b"1", b"f": after}).verify()) == {}
+
+
 def test_long_paths_to_many_submodules_take_little_memory() -> None:
     host, new = Store(), Store()
     start = host.commit({b"a": b"1"})
