@@ -526,13 +526,6 @@ def _linked(folder: Path) -> tuple[Path, Path]:
     return folder / "link", repo / ".git"
 
 
-def _moved(folder: Path) -> tuple[Path, Path]:
-    repo = init(folder / "repo")
-    (repo / ".git").rename(folder / "elsewhere")
-    (repo / ".git").symlink_to(folder / "elsewhere")
-    return repo, folder / "elsewhere"
-
-
 def _hooked(folder: Path) -> tuple[Path, Path]:
     repo = init(folder / "repo")
     real_git(repo, "config", "core.fsmonitor", f"touch {folder}/ran")
@@ -547,7 +540,6 @@ REPOSITORIES: dict[str, Callable[[Path], tuple[Path, Path]]] = {
     "its .git": lambda folder: (_plain(folder)[1], folder / "repo" / ".git"),
     "a linked worktree": _worktree,
     "a link to a worktree": _linked,
-    "a worktree whose .git is a link": _moved,
     "a worktree whose configuration runs programs": _hooked,
 }
 
@@ -558,7 +550,7 @@ def test_the_parts_are_found_of(make: Callable[[Path], tuple[Path, Path]], tmp_p
     path, common = make(tmp_path)
     before = open_descriptors()
     found = git.layout(str(path))
-    assert found == (str(common), str(common / "objects"), "sha1", "")
+    assert found == (str(common), "sha1", "")
     assert open_descriptors() == before
     assert not (tmp_path / "ran").exists()
 
@@ -567,7 +559,7 @@ def test_the_parts_are_found_of(make: Callable[[Path], tuple[Path, Path]], tmp_p
 def test_the_parts_are_found_whatever_the_path_is(name: bytes, tmp_path: Path) -> None:
     repo = init(tmp_path / os.fsdecode(name), "sha256")
     found = git.layout(str(repo))
-    assert found == (f"{repo}/.git", f"{repo}/.git/objects", "sha256", "")
+    assert found == (f"{repo}/.git", "sha256", "")
 
 
 @pytest.mark.parametrize(
@@ -584,10 +576,10 @@ def test_a_value_that_would_be_more_than_one_line_of_ours_is_not_taken_over(
     tmp_path: Path, fake: FakeGit
 ) -> None:
     fake.script(
-        'case "$*" in *rev-parse*) printf "/common\\n/objects\\nsha1\\n";; '
+        'case "$*" in *rev-parse*) printf "/common\\n/common\\nsha1\\n";; '
         '*) printf "group\\n[core]\\n\\tfsmonitor = x";; esac'
     )
-    assert git.layout(str(tmp_path)) == ("/common", "/objects", "sha1", "")
+    assert git.layout(str(tmp_path)) == ("/common", "sha1", "")
 
 
 def _gone(folder: Path) -> Path:
@@ -598,6 +590,18 @@ def _gone(folder: Path) -> Path:
 def _file(folder: Path) -> Path:
     (folder / "file").touch()
     return folder / "file"
+
+
+def _moved(folder: Path) -> Path:
+    repo = init(folder / "repo")
+    (repo / ".git").rename(folder / "elsewhere")
+    (repo / ".git").symlink_to(folder / "elsewhere")
+    return repo
+
+
+def _below_moved(folder: Path) -> Path:
+    (_moved(folder) / "a").mkdir()
+    return folder / "repo" / "a"
 
 
 def _no_objects(folder: Path) -> Path:
@@ -611,6 +615,8 @@ NO_REPOSITORIES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a file": (_file, "is no folder"),
     "a folder": (lambda folder: folder, "fatal: not a git repository"),
     "a folder whose .git leads nowhere": (_gone, "fatal: not a git repository"),
+    "a worktree whose .git is a link": (_moved, "its .git is a symbolic link"),
+    "a folder in a worktree whose .git is a link": (_below_moved, "its .git is a symbolic link"),
     "a repository without objects": (_no_objects, "fatal: not a git repository"),
     "a repository with a line feed in its path": (
         lambda folder: init(folder / "a\nb"), "its path has a line feed",
