@@ -95,7 +95,8 @@ ARTIFACT_HASH_MISMATCH = refusal(
 ARTIFACT_COUNT_MISMATCH = refusal(
     "artifactCountMismatch",
     POLICY,
-    "The artifact holds another number of objects, or other commits, than the manifest says.",
+    "The artifact holds another number of objects, or other commits, than the manifest says, or "
+    "has them in another order: each comes after its parents.",
     "Run the export again.",
 )
 ARTIFACT_CHANGED = refusal(

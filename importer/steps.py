@@ -247,8 +247,13 @@ class _Import:
         if len(found.oids) != manifest.artifact.objects:
             message = f"{len(found.oids)} objects, and {manifest.artifact.objects} by the manifest"
             raise ImportRefused(ARTIFACT_COUNT_MISMATCH, message, report=found.report)
-        if found.commits != set(map(bytes.fromhex, manifest.commits)):
+        listed = list(map(bytes.fromhex, manifest.commits))
+        if found.commits != set(listed):
             message = "the commits are not those that the manifest lists"
+            raise ImportRefused(ARTIFACT_COUNT_MISMATCH, message, report=found.report)
+        early = found.misplaced(listed)
+        if early is not None:
+            message = f"the manifest lists {early.hex()} before a parent of it"
             raise ImportRefused(ARTIFACT_COUNT_MISMATCH, message, report=found.report)
 
     # Step 8

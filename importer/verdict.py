@@ -38,17 +38,28 @@ _BRANCH = b"refs/heads/"
 class Found(NamedTuple):
     """What packcheck found in an artifact that it accepts.
 
-    ``oids`` and ``commits`` are raw ids in the order of the pack, ``bases`` those of objects of the
-    store that deltas rest on. The pack begins at byte ``begin``. ``relaxed`` are the fsck ids that
-    git would refuse and this verdict excused, inherited from the base or by the policy.
+    ``oids`` and ``commits`` are raw ids, the former in the order of the pack; ``parents`` are those
+    of the commits that have some, ``bases`` objects of the store that deltas rest on. The pack
+    begins at byte ``begin``. ``relaxed`` are the fsck ids that git would refuse and this verdict
+    excused, inherited from the base or by the policy.
     """
 
     report: Report
     oids: tuple[bytes, ...]
     commits: frozenset[bytes]
+    parents: dict[bytes, tuple[bytes, ...]]
     bases: frozenset[bytes]
     begin: int
     relaxed: tuple[str, ...]
+
+    def misplaced(self, listed: list[bytes]) -> bytes | None:
+        """The first of these commits that is listed before a parent of it; None if none is."""
+        below = set(listed)
+        for oid in listed:
+            below.remove(oid)
+            if not below.isdisjoint(self.parents.get(oid, ())):
+                return oid
+        return None
 
 
 class Verdict:
@@ -100,6 +111,7 @@ class Verdict:
             report,
             oids,
             frozenset(commits),
+            verifier.parents(),
             frozenset(verifier.outside_bases),
             verifier.pack_offset,
             _relaxed(report),

@@ -26,6 +26,7 @@ import hashlib
 
 from packparse import checks, codes
 from packparse.deltastore import DeltaStore
+from packparse.entry import COMMIT
 from packparse.errors import MisuseError, PackError
 from packparse.gather import Gatherer
 from packparse.inspection import Inspection
@@ -33,6 +34,7 @@ from packparse.intake import Intake
 from packparse.options import Options
 from packparse.reader import ObjectReader
 from packparse.resolve import Resolver
+from packparse.table import split_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +86,16 @@ class Verifier(Inspection):
     def pack_offset(self) -> int:
         """Where the pack begins in the file: behind a bundle's header."""
         return 0 if self._intake.header is None else self._intake.header.length
+
+    def parents(self) -> dict[bytes, tuple[bytes, ...]]:
+        """The parents of the commits of the file that have some, all by raw ids."""
+        column = self._links.columns[COMMIT]
+        table = self.table
+        return {
+            table.oid(number): split_ids(column.row(row), column.width)
+            for row, number in enumerate(column.sources)
+            if table.kinds[number] == COMMIT
+        }
 
     def share(self, workers: Workers, read_at: ReadAt) -> None:
         """Let other processes do a part of the work, which read the file through ``read_at``.

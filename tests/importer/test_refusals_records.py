@@ -188,6 +188,22 @@ def test_a2_a_mismatch_names_every_field_that_differs(gate: Gate) -> None:
         assert f"{name} {value} instead of" in message
 
 
+def test_a4_commits_that_are_not_listed_each_after_its_parents_are_refused(gate: Gate) -> None:
+    """The receipt lists them as the manifest does."""
+    new = Store(gate.fmt)
+    left = new.commit({**FOLDER, b"left": gate.fresh()}, gate.base)
+    right = new.commit({**FOLDER, b"right": gate.fresh()}, gate.base)
+    both = new.commit({**FOLDER, b"both": gate.fresh()}, left, right)
+    offer = gate.offered(gate.of(new, both))
+    scene = gate.launch()
+    for order in ((both, left, right), (left, both, right), (right, both, left)):
+        gate.put(scene, replace(offer, commits=[oid.hex() for oid in order]))
+        gate.refuse(scene, *COUNT)
+    order = (right, left, both)
+    gate.put(scene, replace(offer, commits=[oid.hex() for oid in order]))
+    assert gate.accept(scene).receipt.commits == [oid.hex() for oid in order]
+
+
 # --- spelling and keys --------------------------------------------------------------------------
 
 

@@ -540,3 +540,19 @@ def test_tips_that_are_no_bytes_are_the_callers_mistake(tips: dict[bytes, bytes]
 def test_unknown_rules_are_the_callers_mistake() -> None:
     with pytest.raises(MisuseError, match="unknown rule set 'strict'; known: candidate, git"):
         Verifier(Options(rules="strict"))
+
+
+def test_the_parents_of_commits_are_told_and_nothing_of_what_tags_name() -> None:
+    pack = PackBuilder()
+    tree = pack.add("tree", b"")
+    commits = [
+        pack.add("commit", packs.commit_bytes(tree.oid, message=b"%d\n" % n)) for n in (1, 2)
+    ]
+    parents = [commit.oid for commit in commits]
+    merge = pack.add("commit", packs.commit_bytes(tree.oid, [*parents, GONE]))
+    pack.add("tag", packs.tag_bytes(merge.oid))
+    data = pack.build()
+    verifier = Verifier(Options())
+    verifier.feed(data)
+    verifier.finish(lambda offset, length: data[offset : offset + length])
+    assert verifier.parents() == {merge.oid: (*parents, GONE)}
