@@ -6,6 +6,7 @@ base has oddities that git index-pack --strict refuses: both verdicts have to ag
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,6 +76,18 @@ def test_a_thin_bundle_is_completed_with_bases_that_are_counted(
     shown = git(host.repo, "show-index", f"--object-format={fmt}", input=index).stdout
     assert receipt.pack.appended > 0
     assert len(shown.splitlines()) == receipt.objects.count + receipt.pack.appended
+
+
+@pytest.mark.parametrize(
+    "name", [b"a:b", b'"quoted"', b"back\\slash", b"-dash", b"\xff\tb c"], ids=repr
+)
+def test_a_repository_may_lie_at_any_path(name: bytes, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(name)
+    folder.mkdir()
+    with made_gate(folder) as gate:
+        scene = gate.launch()
+        gate.put(scene, gate.honest())
+        gate.accept(scene)
 
 
 # --- what the producer was given ----------------------------------------------------------------
