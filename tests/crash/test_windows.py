@@ -10,9 +10,9 @@ import pytest
 
 from importer.launches import recover_all
 from importer.steps import Step, import_candidate
-from tests.support.aftermath import Ground
+from tests.support.aftermath import Ground, saying
 from tests.support.fakegit import faked
-from tests.support.faults import die, forked
+from tests.support.faults import KILLED_IN_A_WRITE, Faulty, die, forked
 
 # What a git does whose importer is killed under it.
 ORPHANS = {
@@ -49,6 +49,20 @@ def test_killed_before_l1(ground: Ground) -> None:
     assert forked(ground.run, None, _die_at(Step.PUBLISH)) == -signal.SIGKILL
     assert ground.announced() == []
     _check(ground, published=False)
+
+
+def test_killed_before_l1_after_one_that_was_killed_in_a_write(ground: Ground) -> None:
+    for number, _ in ground.struck_by(KILLED_IN_A_WRITE):
+        with saying(f"killed in write {number}"):
+            fault = Faulty(KILLED_IN_A_WRITE, number)
+            assert forked(ground.run, fault) == -signal.SIGKILL
+            # A torn frame of the journal is longer than what this one adds to it.
+            status = forked(ground.run, None, _die_at(Step.PUBLISH))
+            # Where the first one has published, the second one has nothing to do.
+            published = ground.promised() is not None
+            assert status == (0 if published else -signal.SIGKILL)
+            ground.check_imported(ground.run().receipt)
+            ground.undo()
 
 
 @pytest.mark.parametrize("script", ORPHANS.values(), ids=ORPHANS)
