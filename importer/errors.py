@@ -117,9 +117,9 @@ NOT_A_BUNDLE = refusal(
 NOT_RELAXABLE = refusal(
     "notRelaxable",
     USAGE,
-    "A policy, or the base itself, excuses what git index-pack --strict refuses and cannot be told "
-    "to pass (nulInHeader, unterminatedHeader).",
-    "Take the severity out of the policy; rewrite the base where it has such an object.",
+    "A policy excuses what git index-pack --strict refuses and cannot be told to pass "
+    "(nulInHeader, unterminatedHeader).",
+    "Take the severity out of the policy.",
 )
 GIT_REFUSED = refusal(
     "gitRefused",

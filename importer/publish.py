@@ -37,6 +37,7 @@ __all__ = [
     "check_base",
     "choose",
     "hold",
+    "is_loose",
     "is_visible",
     "is_whole",
     "link",
@@ -102,10 +103,16 @@ def is_visible(repository: Repository, stem: str) -> bool:
     return all(status(stem + ending, at=repository.packs) for ending in (".idx", ".pack"))
 
 
+def is_loose(repository: Repository, receipt: Receipt) -> bool:
+    """Whether git sees the pack of a receipt, and its ``.keep`` does not name the launch."""
+    kept = keep.read(repository.world.files, receipt.pack.name + _KEEP, at=repository.packs)
+    return receipt.launch not in (kept or ()) and is_visible(repository, receipt.pack.name)
+
+
 def hold(repository: Repository, receipt: Receipt) -> None:
     """Make the names of a visible publication durable, and let its launch rest on it.
 
-    To be called under L1, before a receipt is written for a publication that somebody else began.
+    To be called under L1, before a receipt speaks of a publication that this process did not make.
     """
     files = repository.world.files
     packs = repository.packs

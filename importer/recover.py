@@ -40,6 +40,10 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
                 publish.release(repository, publishing.receipt.pack.name, file.record.launch)
     elif publishing is not None and file.receipt() is None:
         _end(repository, file, publishing.receipt, lock)
+    elif publishing is not None and publish.is_loose(repository, publishing.receipt):
+        # Somebody took the .keep away; without it the next collection takes the pack.
+        with lock():
+            publish.hold(repository, publishing.receipt)
     return removed
 
 

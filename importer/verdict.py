@@ -95,7 +95,7 @@ class Verdict:
         """The verdict; ``read_at`` reads the copy again.
 
         Raises ImportRefused with the code of the first error of the leading class, and the report;
-        or notABundle, unexpectedRefs, filteredBundle, notRelaxable.
+        or notABundle, unexpectedRefs, filteredBundle.
         """
         verifier = self._verifier
         report = verifier.finish(read_at)
@@ -158,7 +158,8 @@ def _relaxed(report: Report) -> tuple[str, ...]:
     """The fsck ids that are errors to git, and were found and excused, or not looked for at all.
 
     What git does not know it cannot be told to relax; a git that is newer than the registry knows
-    more ids, and refuses what it finds.
+    more ids, and refuses what it finds. Those that are fatal are never here: no policy may excuse
+    them (check_policy), and only what a path leads to is inherited.
     """
     here = _numbers(git.version())
     counts = report.findings.counts()
@@ -169,10 +170,6 @@ def _relaxed(report: Report) -> tuple[str, ...]:
         and _is_error_to_git(code)
         and _numbers(code.since) <= here
     ]
-    fatal = [code.name for code in excused if code.name in _FATAL]
-    if fatal:
-        message = f"the base has {fatal[0]} as well, and git refuses it in any case"
-        raise ImportRefused(NOT_RELAXABLE, message, report=report)
     return tuple(sorted(code.name for code in excused))
 
 

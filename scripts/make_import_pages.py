@@ -105,7 +105,7 @@ Without `--tip` that is the commit of its first ref, which is the bundle's own c
 
 The first verdict looks the same as that of [`packcheck verify`](command-line.md#packcheck-verify).
 git is asked only where packcheck accepts.
-This command takes `--state` like the others, and does not use it.
+It uses no state folder.
 """
 _CHECK_FIELDS = (
     ("schema", "string", "Always `git-candidate.check/1`."),

@@ -32,7 +32,9 @@ in a quarantine outside of the repository. The repository is only read."""
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "check", "verify a bundle, and import nothing", _DESCRIPTION)
+    parser = add_command(
+        commands, "check", "verify a bundle, and import nothing", _DESCRIPTION, stateful=False
+    )
     parser.add_argument("bundle", metavar="BUNDLE")
     parser.add_argument(
         "--repo", metavar="DIR", default=".", help="the repository that has the base (default: .)"

@@ -26,9 +26,9 @@ __all__ = ["add_command", "as_object", "opened_for", "opened_state", "print_obje
 
 
 def add_command(
-    commands: Commands, name: str, summary: str, description: str
+    commands: Commands, name: str, summary: str, description: str, *, stateful: bool = True
 ) -> argparse.ArgumentParser:
-    """A command with the options that all have."""
+    """A command with the options that all have, and the one of those that use the state."""
     parser = commands.add_parser(
         name,
         help=summary,
@@ -37,12 +37,13 @@ def add_command(
         allow_abbrev=False,
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument(
-        "--state",
-        metavar="DIR",
-        help="the folder with launches, keys and receipts (default: $GIT_CANDIDATE_STATE, else "
-        "git-candidate in $XDG_STATE_HOME or ~/.local/state)",
-    )
+    if stateful:
+        parser.add_argument(
+            "--state",
+            metavar="DIR",
+            help="the folder with launches, keys and receipts (default: $GIT_CANDIDATE_STATE, else "
+            "git-candidate in $XDG_STATE_HOME or ~/.local/state)",
+        )
     return parser
 
 

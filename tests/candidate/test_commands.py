@@ -27,7 +27,8 @@ def run(scene: Scene, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command with the state folder of the scene; its status, output and errors."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
-        status = cli.main([arguments[0], "--state", str(scene.state), *arguments[1:]])
+        state = [] if arguments[0] == "check" else ["--state", str(scene.state)]
+        status = cli.main([arguments[0], *state, *arguments[1:]])
         out, err = capsys.readouterr()
         return status, out, err
 

@@ -30,7 +30,8 @@ def fields_in(command: str) -> set[str]:
 
 def told(capsys: pytest.CaptureFixture[str], scene: Scene, *arguments: str) -> dict[str, object]:
     """What a command prints as JSON; each is asked for the state folder."""
-    main([*arguments, "--format", "json", "--state", str(scene.state)])
+    state = [] if arguments[0] == "check" else ["--state", str(scene.state)]
+    main([*arguments, "--format", "json", *state])
     answer: dict[str, object] = json.loads(capsys.readouterr().out)
     return answer
 

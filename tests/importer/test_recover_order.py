@@ -80,6 +80,16 @@ def test_a_keep_that_the_power_failure_took_is_there_again(scene: Scene) -> None
     assert git(scene.host.repo, "cat-file", "-t", scene.host.candidate).stdout == b"commit\n"
 
 
+def test_a_keep_that_somebody_took_away_is_there_again(scene: Scene) -> None:
+    receipt = scene.run().receipt
+    (keep,) = keeps(scene)
+    before = keep.read_bytes()
+    for restore in (lambda: scene.run().receipt, lambda: recovered(scene)):
+        keep.unlink()
+        assert restore() in (receipt, "imported")
+        assert keep.read_bytes() == before
+
+
 def test_a_launch_rests_on_the_pack_that_another_one_published_for_it(scene: Scene) -> None:
     dying.die_linking(scene, ".idx")
     assert recovered(scene) == "publishing"
