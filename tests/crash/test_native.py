@@ -103,7 +103,8 @@ def _check_failure(ground: Ground, folder: Path, command: str, script: str, code
     """Import twice: it fails as long as git does, leaves nothing, and then all is well."""
     before = open_descriptors()
     with ground.opened() as repository:
-        repository.world.git_seconds = PATIENCE
+        # Any other end needs a git that is given the time to come to it.
+        repository.world.git_seconds = PATIENCE if code == "gitFailed" else GIT_SECONDS
         with faked(folder, command, script):
             found = outcome(import_candidate, repository, ground.launch)
         repository.world.git_seconds = GIT_SECONDS
