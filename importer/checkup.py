@@ -149,12 +149,14 @@ def _copy(repository: Repository, room: Workroom, path: str, limits: Limits) -> 
         status = os.fstat(source)
         if not stat.S_ISREG(status.st_mode):
             raise ImportFailed(CANNOT_READ, f"{shown} is not a regular file", retry=False)
-        if status.st_size > limits.pack_bytes:
-            passed = limits.passed("pack_bytes", status.st_size, "the file has")
-            raise ImportRefused(passed.code, passed.message)
+        _check_size(status.st_size, limits)
         copy = files.create("copy", at=room.folder)
         try:
+            length = 0
             for piece in _pieces(source):
+                length += len(piece)
+                # Somebody may write to it all the while.
+                _check_size(length, limits)
                 files.write(copy, piece)
         except BaseException:
             os.close(copy)
@@ -162,6 +164,12 @@ def _copy(repository: Repository, room: Workroom, path: str, limits: Limits) -> 
         return copy
     finally:
         os.close(source)
+
+
+def _check_size(size: int, limits: Limits) -> None:
+    if size > limits.pack_bytes:
+        passed = limits.passed("pack_bytes", size, "the file has")
+        raise ImportRefused(passed.code, passed.message)
 
 
 def _pieces(descriptor: int) -> Iterator[bytes]:

@@ -388,7 +388,7 @@ def _program(_path: str) -> sh.Command:
 
 
 def _in_child(caps: Caps, keep: Iterable[int]) -> Callable[[], None]:
-    def prepare() -> None:
+    def prepare() -> None:  # pragma: no cover - in the child, of which coverage knows nothing
         for kind, most in (
             (resource.RLIMIT_AS, caps.memory),
             (resource.RLIMIT_FSIZE, caps.file),

@@ -108,7 +108,7 @@ def recover_all(repository: Repository, *, lock: Lock | None = None) -> list[Rec
 def _recover(repository: Repository, launch: str, lock: Lock | None) -> Recovered | None:
     try:
         with translated(), opened(repository.state, launch, timeout=_PATIENCE) as file:
-            if file.record.common_dir != repository.folder:
+            if not repository.is_of(file.record.common_dir):
                 return None
             own = lock or (lambda: own_lock(repository, launch, _PATIENCE))
             removed = recover.settle(repository, file, own)

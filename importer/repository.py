@@ -89,6 +89,10 @@ class Repository:
         """The permissions of files that others of the repository's group may use as well."""
         return os.fstat(self.objects).st_mode & 0o666
 
+    def is_of(self, recorded: Folder) -> bool:
+        """Whether this is the repository of a record, wherever it lies now."""
+        return (recorded.device, recorded.inode) == (self.folder.device, self.folder.inode)
+
     def check(self, expected: Folder) -> None:
         """Check that this is the repository of a launch, and that its path still leads to it.
 
@@ -97,7 +101,7 @@ class Repository:
         opened = os.fstat(self.common)
         status = self.world.files.status(self.path, at=self.common)
         moved = status is None or identity(status) != identity(opened)
-        if moved or (expected.device, expected.inode) != identity(opened):
+        if moved or not self.is_of(expected):
             message = f"{self.folder.path} is not the repository of the launch"
             raise ImportRefused(REPOSITORY_CHANGED, message)
 
