@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from importer import errors
-from importer.durable import Files
+from importer.durable import Files, UnsafeFileError
 from importer.errors import (
     FILE_FAILED,
     LOCK_BUSY,
@@ -74,6 +74,13 @@ def test_a_record_that_is_refused_refuses_the_import() -> None:
     assert isinstance(refused, ImportRefused)
     assert (refused.code, refused.step) == (RECORD_INVALID, 2)
     assert refused.message == "a field is missing"
+
+
+def test_a_file_of_ours_that_is_none_any_more_is_a_file_operation_that_fails() -> None:
+    failed = _caught(UnsafeFileError("a symbolic link"), 8)
+    assert isinstance(failed, ImportFailed)
+    assert (failed.code, failed.step) == (FILE_FAILED, 8)
+    assert failed.message == "a file of ours is a symbolic link"
 
 
 NO_ROOM = os.strerror(errno.ENOSPC)

@@ -271,27 +271,6 @@ def test_the_policies_that_ship_excuse_nothing_of_that(name: str) -> None:
     check_policy(parse('[severity]\nnulInHeader = "error"\nbadTimezone = "note"', "own"))
 
 
-def damaged(name: str, host: Store, start: bytes) -> Candidate:
-    """A candidate whose commit has what git cannot be told to pass."""
-    new = Store()
-    whole = new.commit({b"a": b"b"}, start)
-    kind, content = new.objects.pop(whole)
-    tip = new.put(kind, FATAL[name](content))
-    return Candidate(host, new, (start,), {TIP: tip}, host.seed(start))
-
-
-@pytest.mark.parametrize("name", FATAL)
-def test_what_was_excused_and_git_cannot_be_told_to_pass_is_refused(name: str) -> None:
-    host = Store()
-    start = host.commit({b"a": b"a"})
-    policy = parse(f'[severity]\n{name} = "note"\ncontrolInHeader = "note"', "own")
-    refused = _refused(damaged(name, host, start), policy=policy)
-    assert refused.code is NOT_RELAXABLE
-    assert refused.report is not None
-    assert refused.report.accepted
-    assert _refused(damaged(name, host, start)).code.name == name
-
-
 @pytest.mark.parametrize("name", FATAL)
 def test_a_damaged_base_that_is_handed_over_again_is_refused(name: str) -> None:
     host = Store()
