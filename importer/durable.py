@@ -30,6 +30,8 @@ _READ = os.O_RDONLY | _PRIVATE
 _DIRECTORY = _READ | os.O_DIRECTORY
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | _PRIVATE
 _CHUNK = 1 << 20
+# Of folders in each other: a work room, a bench in it, refs in that.
+_DEPTH = 8
 
 T = TypeVar("T")
 
@@ -87,7 +89,7 @@ class Files:
             raise
         try:
             check_plain(os.fstat(descriptor), linked=linked)
-        except UnsafeFileError:
+        except BaseException:
             os.close(descriptor)
             raise
         return descriptor
@@ -115,6 +117,11 @@ class Files:
             return os.stat(name, dir_fd=at, follow_symlinks=False)
         except FileNotFoundError:
             return None
+
+    def is_folder(self, name: str, *, at: int) -> bool:
+        """Whether a directory stands under a name, links not followed."""
+        status = self.status(name, at=at)
+        return status is not None and stat.S_ISDIR(status.st_mode)
 
     def names(self, at: int) -> list[str]:
         """The names in a directory, sorted."""
@@ -176,8 +183,14 @@ class Files:
             return False
         return True
 
-    def remove_folder(self, name: str, *, at: int) -> bool:
-        """Remove a directory and all that is in it, following no link; whether there was one."""
+    def remove_folder(self, name: str, *, at: int, depth: int = _DEPTH) -> bool:
+        """Remove a directory and all that is in it, following no link; whether there was one.
+
+        Raises UnsafeFileError for folders nested deeper than any that we or git make.
+        """
+        if not depth:
+            message = "a folder nested deeper than any of ours"
+            raise UnsafeFileError(message)
         try:
             inside = self.open_folder(name, at=at)
         except FileNotFoundError:
@@ -186,7 +199,7 @@ class Files:
             for entry in self.names(inside):
                 status = self.status(entry, at=inside)
                 if status is not None and stat.S_ISDIR(status.st_mode):
-                    self.remove_folder(entry, at=inside)
+                    self.remove_folder(entry, at=inside, depth=depth - 1)
                 else:
                     self.remove(entry, at=inside)
         finally:

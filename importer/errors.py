@@ -213,6 +213,12 @@ RECEIPT_CONTRADICTED = refusal(
     "The repository does not have what the receipt says was imported.",
     "Import again while the artifact is there.",
 )
+JOURNAL_FULL = refusal(
+    "journalFull",
+    LIMIT,
+    "So many imports of this launch were begun that its journal can take no more.",
+    "Discard the launch, and launch again.",
+)
 STATE_CORRUPT = refusal(
     "stateCorrupt",
     ENVIRONMENT,

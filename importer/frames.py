@@ -64,15 +64,9 @@ def _payload(data: bytes, at: int) -> bytes | None:
 
 
 def _follows(data: bytes, at: int) -> bool:
-    """Whether something stands behind the frame at ``at`` that cannot be a part of it."""
-    if len(data) - at < _HEAD.size:
-        return False
-    length: int = _HEAD.unpack_from(data, at)[0]
-    # Where the length itself was not written, what was allocated for the frame reads as zeros.
-    if length == 0:
-        return bool(data[at:].strip(b"\0"))
-    if length > LARGEST or len(data) > at + _HEAD.size + length:
-        return True
-    # The length may be what is damaged: then the frames behind it are whole in their places.
+    """Whether a whole frame stands behind the one at ``at``, which then was not the last one.
+
+    Of the last one any part may be missing, its head as well: blocks reach the disk in any order.
+    """
     places = (match.start() for match in _LENGTH.finditer(data, at + 1))
     return any(_payload(data, place) is not None for place in places)

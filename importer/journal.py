@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from importer.durable import TEMPORARY
-from importer.errors import STATE_CORRUPT, ImportFailed
+from importer.errors import JOURNAL_FULL, STATE_CORRUPT, ImportFailed
 from importer.frames import DamagedError, frame, frames
 from importer.lock import held
 from importer.state import JOURNAL
 from manifest import receipt as receipts
 from manifest.errors import RecordError
-from manifest.launch import Event, Launch, Launched, decode_event, encode_event
+from manifest.launch import Discarded, Event, Launch, Launched, decode_event, encode_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LaunchFile", "opened", "peeked"]
 
+# What is read, and so what is written: some ten thousand imports that failed.
 _LARGEST = 64 << 20
+# That is left for the launch to be discarded.
+_RESERVE = 1 << 10
 _RECEIPT = "receipt.json"
 _REFUSAL = "refusal.json"
 
@@ -77,9 +80,13 @@ class LaunchFile:
     def append(self, event: Event) -> None:
         """Add an event, durably.
 
-        Raises RecordError (recordInvalid) for an event that could not be read again.
+        Raises RecordError (recordInvalid) for an event that could not be read again, ImportFailed
+        (journalFull).
         """
         data = frame(encode_event(event), self._end)
+        if self._end + len(data) > _LARGEST - (0 if isinstance(event, Discarded) else _RESERVE):
+            message = f"the journal of launch {self.record.launch} has no room for another event"
+            raise ImportFailed(JOURNAL_FULL, message, retry=False)
         descriptor = self._files.open_shared(JOURNAL, at=self.folder, mode=0o600)
         try:
             if self._torn:

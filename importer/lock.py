@@ -12,11 +12,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from importer.durable import UnsafeFileError, check_plain, identity
-from importer.errors import LOCK_BUSY, LOCK_UNSAFE, ImportFailed, ImportRefused
+from importer.errors import LOCK_BUSY, LOCK_UNSAFE, ImporterError, ImportFailed, ImportRefused
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     # What waits for a lock, and holds it inside of a `with` block: ours, or that of an engine.
     Lock = Callable[[], AbstractContextManager[object]]
 
-__all__ = ["L1", "Lock", "held"]
+__all__ = ["L1", "Lock", "held", "taken"]
 
 # The name of L1 in a repository's common folder.
 L1 = "git-candidate.lock"
@@ -50,12 +50,31 @@ def held(
     descriptor = _locked(world, name, at, mode, deadline)
     try:
         note = f"process {os.getpid()} for {who} since {world.seconds()}\n".encode()
-        world.files.cut(descriptor, 0)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        world.files.write(descriptor, note[:_LONGEST_NOTE])
+        # It is for people: a full disk must not keep recovery from what makes room.
+        with suppress(OSError):
+            world.files.cut(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            world.files.write(descriptor, note[:_LONGEST_NOTE])
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def taken(lock: Lock) -> Iterator[None]:
+    """Hold ours or that of an engine, which raises what it likes where it cannot be had.
+
+    Raises ImportFailed: lockBusy.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock())
+        except (ImporterError, OSError):
+            raise
+        except Exception as error:
+            reason = shorten(str(error).encode("utf-8", "backslashreplace"))
+            raise ImportFailed(LOCK_BUSY, f"the lock that was given: {reason}") from error
+        yield
 
 
 def _locked(world: World, name: str, at: int, mode: int, deadline: float) -> int:

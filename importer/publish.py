@@ -13,6 +13,8 @@ is there with its ``.keep`` or not at all; where it has lost that, the next numb
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from importer import keep
@@ -21,6 +23,7 @@ from importer.errors import (
     BASE_MISSING,
     RECEIPT_CONTRADICTED,
     STORE_CORRUPT,
+    ImporterError,
     ImportFailed,
     ImportRefused,
 )
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_base",
     "choose",
+    "has_parts",
     "hold",
     "is_loose",
     "is_visible",
@@ -61,40 +65,74 @@ def choose(repository: Repository, indexed: Indexed) -> str:
         text = f"git-candidate {number} {indexed.stem}".encode()
         stem = f"pack-{repository.object_format.new(text).hexdigest()}"
         kept = keep.read(files, stem + _KEEP, at=repository.packs)
-        if kept is not None or files.status(f"{stem}.pack", at=repository.packs) is None:
+        if kept is not None or not _parts(repository, stem):
             return stem
         number += 1
+
+
+def _parts(repository: Repository, stem: str) -> list[str]:
+    """The endings of what stands under a name."""
+    status = repository.world.files.status
+    return [ending for ending in _ENDINGS if status(stem + ending, at=repository.packs)]
 
 
 def link(repository: Repository, indexed: Indexed, pack: Pack, launch: str, *, at: int) -> None:
     """Give the files of a quarantine's open folder their names in the shared store, durably.
 
-    To be called under L1, and may be called again. Raises ImportFailed: storeCorrupt.
+    To be called under L1, and may be called again. Raises ImportFailed: storeCorrupt, where another
+    file has one of the names; then nothing was changed. Where something else fails, what was done
+    is taken back.
     """
+    there = _parts(repository, pack.name)
+    for ending in there:
+        _check_same(repository, indexed, ending, pack.name + ending)
+    try:
+        _link(repository, indexed, pack.name, launch, at=at, there=there)
+    except Exception:
+        # Where this fails too, recovery does it.
+        with suppress(OSError, ImporterError):
+            release(repository, pack.name, launch)
+        raise
+
+
+def _link(
+    repository: Repository, indexed: Indexed, stem: str, launch: str, *, at: int, there: list[str]
+) -> None:
     files = repository.world.files
     packs = repository.packs
     mode = os.stat(f"{indexed.stem}.pack", dir_fd=at, follow_symlinks=False).st_mode & 0o777
-    keep.add(files, pack.name + _KEEP, launch, at=packs, mode=mode)
+    keep.add(files, stem + _KEEP, launch, at=packs, mode=mode)
     for ending in _ENDINGS:
-        if ending in indexed.endings:
-            try:
-                files.link(indexed.stem + ending, pack.name + ending, at=at, to=packs)
-            except FileExistsError:
-                _check_same(repository, indexed.stem + ending, pack.name + ending, at)
+        if ending in indexed.digests and ending not in there:
+            files.link(indexed.stem + ending, stem + ending, at=at, to=packs)
     files.sync(packs)
 
 
-def _check_same(repository: Repository, name: str, published: str, at: int) -> None:
-    """What is there was published before; that it is the same is told by its size here.
+def _check_same(repository: Repository, indexed: Indexed, ending: str, published: str) -> None:
+    """What is there was published before, or by another launch, and has to be the same.
 
-    Its bytes are read back once L1 is free again.
+    Of the pack the size is enough here: its bytes are read back once L1 is free again.
     """
-    files = repository.world.files
-    there = files.status(published, at=repository.packs)
-    ours = files.status(name, at=at)
-    if there is None or ours is None or there.st_size != ours.st_size:
+    descriptor = _opened(repository, published)
+    try:
+        if ending == ".pack":
+            same = os.fstat(descriptor).st_size == indexed.bytes
+        else:
+            same = digest(descriptor) == indexed.digests.get(ending)
+    finally:
+        os.close(descriptor)
+    if not same:
         message = f"{published} is there already, and is another file"
         raise ImportFailed(STORE_CORRUPT, message, retry=False)
+
+
+def _opened(repository: Repository, name: str) -> int:
+    """A published file, open. Raises ImportFailed: storeCorrupt, where it is something else."""
+    try:
+        # A clone on the same file system gives every file of the store another name.
+        return repository.world.files.open_file(name, at=repository.packs, linked=True)
+    except UnsafeFileError as error:
+        raise ImportFailed(STORE_CORRUPT, f"{name} is {error}", retry=False) from None
 
 
 def is_visible(repository: Repository, stem: str) -> bool:
@@ -156,25 +194,23 @@ def check_base(repository: Repository, base: str) -> None:
 
 
 def _check_pack(repository: Repository, pack: Pack) -> None:
-    files = repository.world.files
-    name = f"{pack.name}.pack"
-    try:
-        # A clone on the same file system gives every file of the store another name.
-        descriptor = files.open_file(name, at=repository.packs, linked=True)
-    except FileNotFoundError:
-        raise ImportRefused(RECEIPT_CONTRADICTED, f"{name} is not there") from None
-    except UnsafeFileError as error:
-        raise ImportFailed(STORE_CORRUPT, f"{name} is {error}", retry=False) from None
-    try:
-        found = digest(descriptor)
-    finally:
-        os.close(descriptor)
-    if found != pack.sha256:
-        raise ImportFailed(
-            STORE_CORRUPT, f"{name} has other bytes than were published", retry=False
-        )
-    if files.status(f"{pack.name}.idx", at=repository.packs) is None:
-        raise ImportRefused(RECEIPT_CONTRADICTED, f"{pack.name}.idx is not there")
+    """That a pack and its index are there with the bytes that were published.
+
+    git believes an index, and does not hash what it reads through one.
+    """
+    for ending, expected in ((".pack", pack.sha256), (".idx", pack.index)):
+        name = pack.name + ending
+        try:
+            descriptor = _opened(repository, name)
+        except FileNotFoundError:
+            raise ImportRefused(RECEIPT_CONTRADICTED, f"{name} is not there") from None
+        try:
+            found = digest(descriptor)
+        finally:
+            os.close(descriptor)
+        if found != expected:
+            message = f"{name} has other bytes than were published"
+            raise ImportFailed(STORE_CORRUPT, message, retry=False)
 
 
 def _check_commits(repository: Repository, oids: list[str], code: Code) -> None:
@@ -187,23 +223,37 @@ def _check_commits(repository: Repository, oids: list[str], code: Code) -> None:
 def unfinished(repository: Repository, receipt: Receipt) -> list[str]:
     """The name of a ``.keep`` that was being written, if there is one beside the pack."""
     name = f"{TEMPORARY}{receipt.pack.name}{_KEEP}"
-    there = repository.world.files.status(name, at=repository.packs) is not None
-    return [name] if there else []
+    status = repository.world.files.status(name, at=repository.packs)
+    return [name] if status is not None and not stat.S_ISDIR(status.st_mode) else []
+
+
+def has_parts(repository: Repository, stem: str, launch: str) -> bool:
+    """Whether something of a publication is there that no pack will ever be made of."""
+    if is_visible(repository, stem):
+        return False
+    kept = keep.read(repository.world.files, stem + _KEEP, at=repository.packs)
+    return launch in (kept or ()) or (kept is None and bool(_parts(repository, stem)))
+
+
+def _remove(repository: Repository, name: str) -> None:
+    """Remove a file of ours; a folder under its name is not one, and is left."""
+    status = repository.world.files.status(name, at=repository.packs)
+    if status is not None and not stat.S_ISDIR(status.st_mode):
+        repository.world.files.remove(name, at=repository.packs)
 
 
 def release(repository: Repository, stem: str, launch: str) -> None:
     """Let a launch rest on a pack no more, and take away what a crash left of half a pack.
 
-    A pack that is visible stays, since somebody may use it by now; without a ``.keep`` it is git's
-    to collect. To be called under L1.
+    A power failure may have left it without its ``.keep``. A pack that is visible stays, since
+    somebody may use it by now; without a ``.keep`` it is git's to collect. To be called under L1.
     """
     files = repository.world.files
     packs = repository.packs
     kept = keep.read(files, stem + _KEEP, at=packs)
-    if kept is None or launch not in kept:
-        return
-    if kept == {launch} and not is_visible(repository, stem):
+    if (kept is None or kept == {launch}) and not is_visible(repository, stem):
+        # The index first, so that no moment shows half a pack.
         for ending in reversed(_ENDINGS):
-            files.remove(stem + ending, at=packs)
+            _remove(repository, stem + ending)
     keep.drop(files, stem + _KEEP, launch, at=packs)
     files.sync(packs)

@@ -37,25 +37,27 @@ if TYPE_CHECKING:
 __all__ = ["Indexed", "digest", "index", "prefix", "quarantined"]
 
 _CHUNK = 1 << 20
-# The texts of errors that say nothing of the pack (in the C locale): no room, no permission,
-# a quota, a limit of ours, a broken disk, no memory.
+# Errors that say nothing of the pack (in the C locale): no room, no permission, a quota, a limit of
+# ours, a broken disk, no memory. They end a line of git's own; what fsck says may quote a producer.
 _ENVIRONMENT = re.compile(
-    rb"No space left|Permission denied|quota exceeded|Read-only file system|File too large"
-    rb"|Input/output error|Cannot allocate memory|[Oo]ut of memory|Too many open files"
-    rb"|unable to create (?:temporary|thread)|No such file or directory"
+    rb"^(?:fatal|error): (?:[^\n]*(?:No space left on device|Permission denied|quota exceeded"
+    rb"|Read-only file system|File too large|Input/output error|Cannot allocate memory"
+    rb"|Too many open files|No such file or directory|Resource temporarily unavailable)"
+    rb"|Out of memory, [^\n]*|unable to create (?:temporary|thread)[^\n]*)$",
+    re.MULTILINE,
 )
 
 
 class Indexed(NamedTuple):
-    """A pack in the quarantine: the stem of its files' names, its size and digest, its endings.
+    """A pack in the quarantine: the stem of its files' names, and its size.
 
-    ``appended`` counts the bases that git completed a thin pack with.
+    ``digests`` are the SHA-256 of its files, by the endings of their names. ``appended`` counts the
+    bases that git completed a thin pack with.
     """
 
     stem: str
     bytes: int
-    sha256: str
-    endings: tuple[str, ...]
+    digests: dict[str, str]
     appended: int
 
 
@@ -170,7 +172,7 @@ def _look(
     if missing or appended - bases:
         message = f"git did not find {len(missing)}, and found {len(appended - bases)} others"
         raise ImportRefused(VERDICTS_DIFFER, message)
-    return Indexed(stem, sizes[".pack"], digests[".pack"], endings, len(appended))
+    return Indexed(stem, sizes[".pack"], digests, len(appended))
 
 
 def digest(descriptor: int) -> str:

@@ -11,9 +11,12 @@ durable before anything is done that rests on it and would outlive it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from importer import publish, quarantine
+from importer.durable import UnsafeFileError
+from importer.lock import taken
 from manifest.launch import Discarded, Publishing
 
 if TYPE_CHECKING:
@@ -36,14 +39,16 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
     if file.last(Discarded) is not None:
         if publishing is not None:
             file.harden()
-            with lock():
+            with taken(lock):
                 publish.release(repository, publishing.receipt.pack.name, file.record.launch)
     elif publishing is not None and file.receipt() is None:
         _end(repository, file, publishing.receipt, lock)
     elif publishing is not None and publish.is_loose(repository, publishing.receipt):
         # Somebody took the .keep away; without it the next collection takes the pack.
-        with lock():
+        with taken(lock):
             publish.hold(repository, publishing.receipt)
+    elif publishing is not None:
+        _take_back(repository, publishing.receipt, lock)
     return removed
 
 
@@ -52,13 +57,20 @@ def _end(repository: Repository, file: LaunchFile, receipt: Receipt, lock: Lock)
     stem = receipt.pack.name
     file.harden()
     if publish.is_visible(repository, stem):
-        with lock():
+        with taken(lock):
             publish.hold(repository, receipt)
         if publish.is_whole(repository, receipt):
             file.write_receipt(receipt)
             return
-    with lock():
-        publish.release(repository, stem, receipt.launch)
+    _take_back(repository, receipt, lock)
+
+
+def _take_back(repository: Repository, receipt: Receipt, lock: Lock) -> None:
+    """Take away what there is of a publication that is not whole, first or repeated."""
+    stem = receipt.pack.name
+    if publish.has_parts(repository, stem, receipt.launch):
+        with taken(lock):
+            publish.release(repository, stem, receipt.launch)
 
 
 def _sweep_store(
@@ -70,12 +82,21 @@ def _sweep_store(
     """
     files = repository.world.files
     ours = quarantine.prefix(file.record.launch)
-    names = [name for name in files.names(repository.objects) if name.startswith(ours)]
+    names = [
+        name
+        for name in files.names(repository.objects)
+        if name.startswith(ours) and files.is_folder(name, at=repository.objects)
+    ]
     unfinished = [] if publishing is None else publish.unfinished(repository, publishing.receipt)
+    removed: list[str] = []
     if names or unfinished:
-        with lock():
+        with taken(lock):
             for name in names:
-                files.remove_folder(name, at=repository.objects)
+                # What we never make is somebody else's, and is left.
+                with suppress(UnsafeFileError):
+                    files.remove_folder(name, at=repository.objects)
+                    removed.append(name)
             for name in unfinished:
                 files.remove(name, at=repository.packs)
-    return names + unfinished
+                removed.append(name)
+    return removed

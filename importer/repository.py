@@ -16,6 +16,7 @@ from importer.durable import identity
 from importer.errors import NOT_A_REPOSITORY, REPOSITORY_CHANGED, ImportRefused, translated
 from manifest.atoms import pack_path
 from manifest.launch import Folder
+from packparse.errors import MisuseError
 from packparse.escape import shorten
 from packparse.objectformat import FORMATS
 
@@ -33,13 +34,15 @@ class Repository:
 
     ``path`` is a folder of a repository, as git takes it with ``-C``. To be closed, or used in a
     ``with`` block; kept open it serves any number of imports. Raises ImportRefused
-    (notARepository), ImportFailed (gitFailed, fileFailed).
+    (notARepository), ImportFailed (gitFailed, fileFailed). Once it is closed, whatever is asked of
+    it raises MisuseError.
     """
 
     def __init__(self, path: str, state: State) -> None:
         self.state = state
         self.world = state.world
         self._open = ExitStack()
+        self._folders: dict[str, int] = {}
         try:
             with translated():
                 self._open_all(path)
@@ -54,8 +57,9 @@ class Repository:
         self.close()
 
     def close(self) -> None:
-        """End the process that reads, and close the folders."""
+        """End the process that reads, and close the folders; nothing can be done with it then."""
         self._open.close()
+        self._folders.clear()
 
     def _open_all(self, path: str) -> None:
         found = git.layout(path)
@@ -64,17 +68,39 @@ class Repository:
         self._objects_path = f"{found.common_dir}/objects"
         self._shared = found.shared
         # L1 and the packs are reached through these, whatever the paths lead to later.
-        self.common = self._folder(found.common_dir, None)
+        self._folder("common", found.common_dir, None)
         # Its own objects, and no link to those of another one that has another lock.
-        self.objects = self._folder("objects", self.common)
-        self.packs = self._folder("pack", self.objects)
+        self._folder("objects", "objects", self.common)
+        self._folder("packs", "pack", self.objects)
         self.folder = folder_record(found.common_dir, self.common)
         self.room = self._open.enter_context(self.state.workroom())
         bench = self._open.enter_context(self._bench("reader", self._objects_path))
         self.reader = StoreReader(bench, self.object_format)
         self._open.callback(self.reader.close)
 
-    def _folder(self, name: str, at: int | None) -> int:
+    @property
+    def common(self) -> int:
+        """The common folder, open. Raises MisuseError once the repository is closed."""
+        return self._descriptor("common")
+
+    @property
+    def objects(self) -> int:
+        """The folder of objects, open."""
+        return self._descriptor("objects")
+
+    @property
+    def packs(self) -> int:
+        """The folder of packs, open."""
+        return self._descriptor("packs")
+
+    def _descriptor(self, name: str) -> int:
+        # The number of a closed folder may be that of another one by now.
+        if name not in self._folders:
+            message = "the repository is closed"
+            raise MisuseError(message)
+        return self._folders[name]
+
+    def _folder(self, key: str, name: str, at: int | None) -> None:
         shown = shorten(os.fsencode(name))
         try:
             descriptor = self.world.files.open_folder(name, at=at)
@@ -82,25 +108,37 @@ class Repository:
             message = f"{shown} is not there, is a symbolic link, or is no folder"
             raise ImportRefused(NOT_A_REPOSITORY, message) from None
         self._open.callback(os.close, descriptor)
-        return descriptor
+        self._folders[key] = descriptor
 
     @property
     def shared_mode(self) -> int:
-        """The permissions of files that others of the repository's group may use as well."""
-        return os.fstat(self.objects).st_mode & 0o666
+        """The permissions of L1: for those who may write to the store, and nobody else.
+
+        Who may read a file may lock it.
+        """
+        mode = os.fstat(self.objects).st_mode
+        return 0o600 | (0o060 if mode & 0o020 else 0) | (0o006 if mode & 0o002 else 0)
 
     def is_of(self, recorded: Folder) -> bool:
         """Whether this is the repository of a record, wherever it lies now."""
         return (recorded.device, recorded.inode) == (self.folder.device, self.folder.inode)
 
     def check(self, expected: Folder) -> None:
-        """Check that this is the repository of a launch, and that its path still leads to it.
+        """Check that this is the repository of a launch, and that its names still lead to it.
 
         Raises ImportRefused: repositoryChanged.
         """
-        opened = os.fstat(self.common)
-        status = self.world.files.status(self.path, at=self.common)
-        moved = status is None or identity(status) != identity(opened)
+        files = self.world.files
+        places = (
+            (self.path, self.common, self.common),
+            ("objects", self.common, self.objects),
+            ("pack", self.objects, self.packs),
+        )
+        found = [(files.status(name, at=at), opened) for name, at, opened in places]
+        moved = any(
+            status is None or identity(status) != identity(os.fstat(opened))
+            for status, opened in found
+        )
         if moved or not self.is_of(expected):
             message = f"{self.folder.path} is not the repository of the launch"
             raise ImportRefused(REPOSITORY_CHANGED, message)

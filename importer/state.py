@@ -17,6 +17,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ from importer.lock import held
 from importer.world import World
 from manifest.atoms import is_launch_id
 from manifest.launch import Launched, encode_event
+from packparse.errors import MisuseError
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ __all__ = ["JOURNAL", "State", "Workroom"]
 JOURNAL = "journal"
 _FORMAT = b"packcheck.state/1\n"
 _LOCK = "lock"
+# What else stands among the rooms is not ours to sweep.
+_ROOM = re.compile(r"[0-9a-f]{16}")
 # Making or sweeping a room takes milliseconds.
 _PATIENCE = 10.0
 
@@ -56,13 +60,15 @@ class State:
     """An open state folder. Raises ImportRefused (stateUnsafe) where it is not private.
 
     It is made where there is none. To be closed, or used in a ``with`` block. Raises ImportFailed
-    (fileFailed) where that cannot be done.
+    (fileFailed, lockBusy, stateCorrupt) where that cannot be done. Once it is closed, whatever is
+    asked of it raises MisuseError.
     """
 
     def __init__(self, path: str, world: World | None = None) -> None:
         self.world = world or World()
         self.path = os.path.abspath(path)
         self._open = ExitStack()
+        self._folders: dict[str, int] = {}
         try:
             with translated():
                 self._open_folders()
@@ -77,7 +83,8 @@ class State:
         self.close()
 
     def close(self) -> None:
-        """Close the folder."""
+        """Close the folder; nothing can be done with it then."""
+        self._folders.clear()
         self._open.close()
 
     def _open_folders(self) -> None:
@@ -85,7 +92,8 @@ class State:
         _check_outside(self.path)
         with suppress(FileExistsError):
             files.make_folder(self.path)
-        self.folder = self._keep(self.path, None)
+            self._sync_parent()
+        self._keep("", self.path, None)
         status = os.fstat(self.folder)
         if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
             message = f"{self._shown()} is not a folder that you alone may enter (mode 0700)"
@@ -94,23 +102,52 @@ class State:
         for name in ("launches", "work"):
             with suppress(FileExistsError):
                 files.make_folder(name, at=self.folder)
-        self.launches = self._keep("launches", self.folder)
-        self.work = self._keep("work", self.folder)
+            self._keep(name, name, self.folder)
 
-    def _keep(self, name: str, at: int | None) -> int:
+    @property
+    def folder(self) -> int:
+        """The folder itself, open. Raises MisuseError once the state is closed."""
+        return self._descriptor("")
+
+    @property
+    def launches(self) -> int:
+        """The folder of launches, open."""
+        return self._descriptor("launches")
+
+    @property
+    def work(self) -> int:
+        """The folder of work rooms, open."""
+        return self._descriptor("work")
+
+    def _descriptor(self, name: str) -> int:
+        # The number of a closed folder may be that of another one by now.
+        if name not in self._folders:
+            message = f"the state {self._shown()} is closed"
+            raise MisuseError(message)
+        return self._folders[name]
+
+    def _keep(self, key: str, name: str, at: int | None) -> None:
         try:
             descriptor = self.world.files.open_folder(name, at=at)
         except NotADirectoryError:
             message = f"{self._shown()} or a part of it is a link, or no folder"
             raise ImportRefused(STATE_UNSAFE, message) from None
         self._open.callback(os.close, descriptor)
-        return descriptor
+        self._folders[key] = descriptor
+
+    def _sync_parent(self) -> None:
+        """Make the name of a new folder durable, where its parent may be read."""
+        with (
+            suppress(PermissionError),
+            self.world.files.folder(os.path.dirname(os.path.realpath(self.path))) as parent,
+        ):
+            self.world.files.sync(parent)
 
     def _check_format(self) -> None:
         label = self._label() or self._new_label()
         if label != _FORMAT:
             message = f"{self._shown()} is labelled {shorten(label)}, which is not known here"
-            raise ImportRefused(STATE_CORRUPT, message)
+            raise ImportFailed(STATE_CORRUPT, message, retry=False)
 
     def _label(self) -> bytes | None:
         return self.read("format", at=self.folder, most=100)
@@ -191,6 +228,11 @@ class State:
             return self.world.files.read(name, at=at, most=most)
         except UnsafeFileError as error:
             raise ImportFailed(STATE_CORRUPT, f"{name} is {error}", retry=False) from None
+        except OSError as error:
+            if error.errno != errno.EFBIG:
+                raise
+            message = f"{name} has more than {most} bytes, which we never write"
+            raise ImportFailed(STATE_CORRUPT, message, retry=False) from None
 
     # Work in progress
 
@@ -227,7 +269,7 @@ class State:
             return swept + self._sweep_rooms()
 
     def _sweep_rooms(self) -> list[str]:
-        names = [name for name in self.world.files.names(self.work) if name != _LOCK]
+        names = [name for name in self.world.files.names(self.work) if _ROOM.fullmatch(name)]
         swept = [name for name in names if not self._is_in_use(name)]
         for name in swept:
             self.world.files.remove_folder(name, at=self.work)

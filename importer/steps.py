@@ -36,6 +36,7 @@ from importer.errors import (
 )
 from importer.journal import opened
 from importer.launches import own_lock
+from importer.lock import taken
 from importer.verdict import Verdict, check_policy, object_list_digest
 from manifest import receipt as receipts
 from manifest.binding import bind, check_claims
@@ -65,8 +66,12 @@ _PATIENCE = 60.0
 
 
 class Step(IntEnum):
-    """The numbers of the steps, in messages, refusals and docs."""
+    """The numbers of the steps, in messages, refusals and docs.
 
+    Before the first one, what an earlier import left is finished or taken back.
+    """
+
+    BEFORE = 0
     ORIGIN = 1
     MANIFEST = 2
     BIND = 3
@@ -137,7 +142,7 @@ class _Import:
         self._on_step = on_step
         self._seconds: dict[Step, float] = {}
         self._held = 0.0
-        self._step = Step.ORIGIN
+        self._step = Step.BEFORE
         self._began = self._world.tick()
         self._artifact: str | None = None
 
@@ -197,6 +202,7 @@ class _Import:
             self._begin(Step.PUBLISH)
             receipt = self._publish(manifest, found, indexed, folder, known)
         self._begin(Step.READ_BACK)
+        self._repository.check(self._record.common_dir)
         publish.read_back(self._repository, receipt)
         self._begin(Step.RECEIPT)
         if known is None:
@@ -284,7 +290,7 @@ class _Import:
         known: Receipt | None,
     ) -> Receipt:
         repository = self._repository
-        with self._lock():
+        with taken(self._lock):
             began = self._world.tick()
             repository.check(self._record.common_dir)
             publish.check_base(repository, self._record.base)
@@ -304,7 +310,7 @@ class _Import:
         if known.artifact != manifest.artifact:
             message = f"the receipt is for {known.candidate}, here is {manifest.candidate}"
             raise ImportRefused(OTHER_CANDIDATE, message)
-        if known.pack.sha256 != indexed.sha256:
+        if known.pack.sha256 != indexed.digests[".pack"]:
             message = "git makes another pack of the same artifact than it made before"
             raise ImportRefused(RECEIPT_CONTRADICTED, message)
         return known
@@ -326,7 +332,11 @@ class _Import:
             commits=manifest.commits,
             artifact=manifest.artifact,
             pack=receipts.Pack(
-                name=stem, bytes=indexed.bytes, sha256=indexed.sha256, appended=indexed.appended
+                name=stem,
+                bytes=indexed.bytes,
+                sha256=indexed.digests[".pack"],
+                index=indexed.digests[".idx"],
+                appended=indexed.appended,
             ),
             objects=receipts.Objects(count=len(found.oids), sha256=object_list_digest(found.oids)),
             packcheck=receipts.PackcheckVerdict(
@@ -387,7 +397,7 @@ class _Import:
             phase=record.phase,
             repository=record.repository,
             base=record.base,
-            step=max(refused.step, 1),
+            step=refused.step,
             code=refused.code.name,
             klass=refused.code.klass,
             message=refused.message[:2_000],

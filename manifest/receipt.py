@@ -43,11 +43,15 @@ LONGEST_PATH = 20_000
 
 
 class Pack(Record, frozen=True):
-    """The published pack. ``appended`` counts the bases that a thin pack was completed with."""
+    """The published pack: its name, its size, and the SHA-256 of it and of its index.
+
+    ``appended`` counts the bases that a thin pack was completed with.
+    """
 
     name: FileName
     bytes: Amount
     sha256: Digest
+    index: Digest
     appended: Amount
 
 
@@ -124,7 +128,7 @@ class Refusal(Record, frozen=True, tag_field="format", tag="packcheck.refusal/1"
     phase: Name
     repository: Name
     base: Oid
-    step: Annotated[int, Meta(ge=1, le=11)]
+    step: Annotated[int, Meta(ge=0, le=11)]
     code: _Code
     klass: Annotated[int, Meta(ge=1, le=6)]
     message: Sentence

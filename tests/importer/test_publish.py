@@ -166,9 +166,8 @@ def test_a_reverse_index_goes_before_the_index(
 ) -> None:
     (made.path / "pack" / f"{made.indexed.stem}.rev").touch()
     files.seen.clear()
-    link(
-        repository, made._replace(indexed=made.indexed._replace(endings=(".idx", ".pack", ".rev")))
-    )
+    digests = made.indexed.digests | {".rev": "0" * 64}
+    link(repository, made._replace(indexed=made.indexed._replace(digests=digests)))
     assert files.seen == _order(made, ".pack", ".rev", ".idx")
 
 
