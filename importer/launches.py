@@ -30,6 +30,8 @@ __all__ = [
 ]  # fmt: skip
 
 _PATIENCE = 60.0
+# Whoever works on a launch recovers it as well, so it is not waited for until it has ended.
+_SHORT_PATIENCE = 10.0
 
 
 class Shown(NamedTuple):
@@ -96,8 +98,8 @@ def proven(repository: Repository, launch: str) -> Receipt:
 def recover_all(repository: Repository, *, lock: Lock | None = None) -> list[Recovered]:
     """Finish or take back what imports left that were killed, for each launch of the repository.
 
-    Launches of other repositories are left alone. What cannot be recovered is told, and the others
-    are gone on with.
+    Launches of other repositories are left alone, and not waited for. What cannot be recovered is
+    told, and the others are gone on with.
     """
     with translated():
         repository.state.sweep()
@@ -107,9 +109,10 @@ def recover_all(repository: Repository, *, lock: Lock | None = None) -> list[Rec
 
 def _recover(repository: Repository, launch: str, lock: Lock | None) -> Recovered | None:
     try:
-        with translated(), opened(repository.state, launch, timeout=_PATIENCE) as file:
+        with translated(), peeked(repository.state, launch) as file:
             if not repository.is_of(file.record.common_dir):
                 return None
+        with translated(), opened(repository.state, launch, timeout=_SHORT_PATIENCE) as file:
             own = lock or (lambda: own_lock(repository, launch, _PATIENCE))
             removed = recover.settle(repository, file, own)
             return Recovered(launch, _state_of(file), removed, None)

@@ -127,16 +127,23 @@ Goes through all launches of the state folder, whatever their repository.
 Where an import died, its publication is finished or taken back, and what it left is removed.
 [The guide](../guides/recover-after-a-crash.md) shows it.
 
-An import that is under way is waited for, a minute at most.
+A launch on which somebody works is waited for, ten seconds at most, and then is `lockBusy`: its
+import recovers it by itself.
 One launch that cannot be recovered does not stop the others; the exit status is the highest class
 of what could not be done.
+
+A repository is known by what it is and not by its path.
+It is looked for wherever one of its launches was recorded, and at `--repo DIR`.
+Where it cannot be opened, each of its launches is told of with the reason;
+[the guide](../guides/recover-after-a-crash.md#a-repository-that-was-moved-or-deleted) says what to
+do.
 """
 _RECOVER_FIELDS = (
     ("schema", "string", "Always `git-candidate.recover/1`."),
     ("launches", "list",
-     "One item for each launch; for a repository that cannot be opened one, its oldest."),
+     "One item for each launch."),
     ("launches[].launch", "string", "The id of the launch."),
-    ("launches[].state", "string", "Its state now; empty where the launch could not be opened."),
+    ("launches[].state", "string", "Its state now; empty where the launch could not be read."),
     ("launches[].removed", "list", "The names of files and folders that were removed."),
     ("launches[].error", "object or null", "Why it could not be recovered."),
     ("launches[].error.code", "string", "A [refusal](refusals.md)."),
@@ -168,6 +175,7 @@ _SHOW_TEXT = """\
 Shows a launch: everything but its key.
 Where its state is `imported`, the repository is asked whether it still has what the receipt says.
 If not, the exit status is the class of what is wrong.
+A repository that was moved is given with `--repo`.
 """
 _SHOW_FIELDS = (
     *_LAUNCH_FIELDS,
@@ -195,6 +203,7 @@ Gives up a launch.
 Its line in the `.keep` of the published pack goes, and the file with the last line.
 From then on git may collect the pack, so whoever wants the commits makes a ref before.
 The state folder keeps the journal and the receipt.
+A repository that was moved is given with `--repo`.
 """
 
 _COMMANDS = {

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other name
 
-__all__ = ["add_command", "as_object", "opened_for", "opened_state", "print_object", "time_text"]
+__all__ = [
+    "add_command", "add_moved", "as_object", "opened_for", "opened_state", "print_object",
+    "time_text",
+]  # fmt: skip
 
 
 def add_command(
@@ -47,6 +50,16 @@ def add_command(
     return parser
 
 
+def add_moved(parser: argparse.ArgumentParser) -> None:
+    """The option that says where a repository is now."""
+    parser.add_argument(
+        "--repo",
+        metavar="DIR",
+        help="where the repository is now, if it was moved (default: where it was when the launch "
+        "was recorded); it has to be the same folder, by its device and inode",
+    )
+
+
 @contextmanager
 def opened_state(parsed: argparse.Namespace) -> Iterator[State]:
     """The state folder that was asked for; the default one, where it is not there, is made."""
@@ -56,9 +69,9 @@ def opened_state(parsed: argparse.Namespace) -> Iterator[State]:
 
 
 @contextmanager
-def opened_for(state: State, record: Launch) -> Iterator[Repository]:
-    """The repository of a launch."""
-    with Repository(record.common_dir.location, state) as repository:
+def opened_for(state: State, record: Launch, moved: str | None = None) -> Iterator[Repository]:
+    """The repository of a launch; ``moved`` is where it is now, if not at its recorded path."""
+    with Repository(moved or record.common_dir.location, state) as repository:
         repository.check(record.common_dir)
         yield repository
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from candidate.commands.common import (
     add_command,
+    add_moved,
     as_object,
     opened_for,
     opened_state,
@@ -32,6 +33,7 @@ def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "discard", "give up a launch and its pack", _DESCRIPTION)
     parser.add_argument("launch", metavar="LAUNCH", help="the id of a launch")
+    add_moved(parser)
     parser.set_defaults(run=run)
 
 
@@ -39,7 +41,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Run the command."""
     with opened_state(parsed) as state:
         record = show(state, parsed.launch).record
-        with opened_for(state, record) as repository:
+        with opened_for(state, record, parsed.repo) as repository:
             shown = discard(repository, parsed.launch)
     if parsed.format == "json":
         print_object(as_object(shown))

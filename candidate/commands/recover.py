@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from candidate.commands.common import add_command, opened_for, opened_state, print_object
-from importer.errors import ImporterError
+from candidate.commands.common import (
+    add_command,
+    add_moved,
+    opened_for,
+    opened_state,
+    print_object,
+)
+from importer.errors import REPOSITORY_CHANGED, ImporterError, ImportRefused, translated
 from importer.launches import Recovered, listed, recover_all
+from importer.repository import Repository
+from packparse.escape import shorten
 
 if TYPE_CHECKING:
     import argparse
 
     from candidate.commands.common import Commands
+    from importer.launches import Shown
     from importer.state import State
+
+    # Device and inode of a repository's common folder.
+    Identity = tuple[int, int]
 
 __all__ = ["add"]
 
@@ -26,13 +39,14 @@ removed, files of anybody else never. May be run at any time, beside imports, an
 def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "recover", "clean up after imports that died", _DESCRIPTION)
+    add_moved(parser)
     parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Run the command."""
     with opened_state(parsed) as state:
-        found = _recover(state)
+        found = _recover(state, parsed.repo)
     failed = [one.error for one in found if one.error is not None]
     if parsed.format == "json":
         print_object(
@@ -46,26 +60,42 @@ def run(parsed: argparse.Namespace) -> int:
     return max((error.code.klass for error in failed), default=0)
 
 
-def _recover(state: State) -> list[Recovered]:
-    """Recover all launches, one repository after the other."""
-    found: list[Recovered] = []
-    done: set[tuple[int, int]] = set()
-    all_launches = listed(state)
-    for name, error in all_launches.damaged.items():
-        found.append(Recovered(name, "", [], error))
-    for shown in all_launches.shown:
+def _recover(state: State, moved: str | None) -> list[Recovered]:
+    """Recover all launches, one repository after the other; each launch is told of once."""
+    with translated():
+        state.sweep()
+    listing = listed(state)
+    found = {name: Recovered(name, "", [], error) for name, error in listing.damaged.items()}
+    there = None if moved is None else _identity(state, moved)
+    repositories: dict[Identity, list[Shown]] = {}
+    for shown in listing.shown:
         place = shown.record.common_dir
-        if (place.device, place.inode) in done:
-            continue
-        done.add((place.device, place.inode))
+        repositories.setdefault((place.device, place.inode), []).append(shown)
+    if there is not None and there not in repositories:
+        message = f"{shorten(os.fsencode(moved or ''))} is not the repository of any launch"
+        raise ImportRefused(REPOSITORY_CHANGED, message)
+    for identity, launches in repositories.items():
+        paths = dict.fromkeys(shown.record.common_dir.location for shown in launches)
+        for one in _of_one(state, launches, [moved] if moved and identity == there else [*paths]):
+            found.setdefault(one.launch, one)
+    return [*found.values()]
+
+
+def _identity(state: State, path: str) -> Identity:
+    with Repository(path, state) as repository:
+        return repository.folder.device, repository.folder.inode
+
+
+def _of_one(state: State, launches: list[Shown], paths: list[str]) -> list[Recovered]:
+    """Recover the launches of one repository, which is at one of these paths, or gone."""
+    failure: ImporterError | None = None
+    for path in paths:
         try:
-            with opened_for(state, shown.record) as repository:
-                found += [
-                    one for one in recover_all(repository) if one.launch not in all_launches.damaged
-                ]
+            with opened_for(state, launches[0].record, path) as repository:
+                return recover_all(repository)
         except ImporterError as error:
-            found.append(Recovered(shown.record.launch, shown.state, [], error))
-    return found
+            failure = failure or error
+    return [Recovered(one.record.launch, one.state, [], failure) for one in launches]
 
 
 def _as_object(one: Recovered) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from candidate.commands.common import (
     add_command,
+    add_moved,
     as_object,
     opened_for,
     opened_state,
@@ -34,6 +35,7 @@ def add(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "show", "show a launch and prove its receipt", _DESCRIPTION)
     parser.add_argument("launch", metavar="LAUNCH", help="the id of a launch")
+    add_moved(parser)
     parser.set_defaults(run=run)
 
 
@@ -41,7 +43,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Run the command."""
     with opened_state(parsed) as state:
         shown = show(state, parsed.launch)
-        fault = _fault(state, shown)
+        fault = _fault(state, shown, parsed.repo)
     if parsed.format == "json":
         told = None if fault is None else {"code": fault.code.name, "message": fault.message}
         print_object(as_object(shown) | {"proven": _is_proven(shown, fault), "fault": told})
@@ -54,12 +56,12 @@ def run(parsed: argparse.Namespace) -> int:
     return 0 if fault is None else fault.code.klass
 
 
-def _fault(state: State, shown: Shown) -> ImporterError | None:
+def _fault(state: State, shown: Shown, moved: str | None) -> ImporterError | None:
     """What the repository says against a receipt."""
     if shown.state != "imported":
         return None
     try:
-        with opened_for(state, shown.record) as repository:
+        with opened_for(state, shown.record, moved) as repository:
             proven(repository, shown.record.launch)
     except ImporterError as error:
         return error

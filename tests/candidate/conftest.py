@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from candidate import cli
 from tests.support.launches import Scene, launch, make_host
 
 
@@ -18,3 +22,28 @@ def scene(tmp_path: Path) -> Scene:
     made = launch(host, tmp_path)
     made.offer()
     return made
+
+
+Run = Callable[..., "tuple[int, str, str]"]
+
+
+@pytest.fixture
+def run(scene: Scene, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command with the state folder of the scene; its status, output and errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        state = [] if arguments[0] == "check" else ["--state", str(scene.state)]
+        status = cli.main([arguments[0], *state, *arguments[1:]])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+def as_json(run: Run, *arguments: str) -> dict[str, Any]:
+    """What a command prints as JSON, where it does not fail."""
+    _status, out, err = run(*arguments, "--format", "json")
+    assert not err
+    assert out.count("\n") == 1
+    found: dict[str, Any] = json.loads(out)
+    return found

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from candidate import cli
 from importer.errors import GIT_FAILED, ImportFailed
+from tests.candidate.conftest import Run, as_json
 from tests.support.gitrepo import git
 from tests.support.launches import LAUNCH, Host, Scene, launch
 
 ROOT = Path(__file__).resolve().parents[2]
-
-Run = Callable[..., "tuple[int, str, str]"]
-
-
-@pytest.fixture
-def run(scene: Scene, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command with the state folder of the scene; its status, output and errors."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        state = [] if arguments[0] == "check" else ["--state", str(scene.state)]
-        status = cli.main([arguments[0], *state, *arguments[1:]])
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return call
-
-
-def as_json(run: Run, *arguments: str) -> dict[str, Any]:
-    _status, out, err = run(*arguments, "--format", "json")
-    assert not err
-    assert out.count("\n") == 1
-    found: dict[str, Any] = json.loads(out)
-    return found
 
 
 def check(scene: Scene, *more: str) -> list[str]:
@@ -203,27 +179,6 @@ def test_the_list_has_every_launch_and_hides_none_behind_a_damaged_one(
     told = {one["launch"]: one["error"] for one in as_json(run, "recover")["launches"]}
     assert told[LAUNCH] is None
     assert told[other.record.launch]["code"] == "stateCorrupt"
-
-
-def test_recover_tells_what_it_removed_and_may_be_run_again(scene: Scene, run: Run) -> None:
-    left = scene.host.common / "objects" / f"tmp_objdir-candidate-{LAUNCH}-0123"
-    (left / "pack").mkdir(parents=True)
-    (left / "pack" / "tmp_pack_x").write_bytes(b"half")
-    assert run("recover")[1] == f"{LAUNCH}: launched, removed {left.name}\n"
-    assert not left.exists()
-    assert run("recover")[1] == f"{LAUNCH}: launched\n"
-
-
-def test_recover_tells_of_a_repository_that_is_gone(scene: Scene, run: Run) -> None:
-    scene.host.repo.rename(scene.folder / "elsewhere")
-    status, out, _ = run("recover")
-    assert status == 2
-    assert "notARepository" in out
-
-
-def test_recover_without_launches_says_so(scene: Scene, run: Run) -> None:
-    scene.state.rename(scene.folder / "old")
-    assert run("recover") == (0, "there are no launches\n", "")
 
 
 def test_discard_may_be_done_twice(scene: Scene, run: Run) -> None:

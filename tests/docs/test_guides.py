@@ -76,7 +76,7 @@ def locked(scene: Scene, stack: ExitStack) -> None:
     folder = stack.enter_context(repository.state.launch_folder(LAUNCH))
     held = lock.held(repository.world, "lock", at=folder, who=f"launch {LAUNCH}", timeout=1)
     stack.enter_context(held)
-    stack.enter_context(mock.patch.object(launches, "_PATIENCE", 0))
+    stack.enter_context(mock.patch.object(launches, "_SHORT_PATIENCE", 0))
 
 
 def damaged(path: Path) -> None:
@@ -159,6 +159,7 @@ SECTIONS: dict[str, list[Hook]] = {
     "The repository lost what was imported": [lost_pack],
     "The repository lost the base": [lost_base, nothing],
     "A receipt that is lost": [lost_receipt],
+    "A repository that was moved or deleted": [imported],
 }
 
 

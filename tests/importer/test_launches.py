@@ -305,7 +305,25 @@ def test_a_launch_that_somebody_works_on_is_told_and_not_touched(scene: Scene) -
             (one,) = recover_all(repository)
         assert one.error is not None
         assert one.error.code is LOCK_BUSY
+        # Whoever works on it recovers it as well.
+        assert sum(clock.slept) <= 10
         assert (scene.state / "launches" / LAUNCH / "tmp_staged").exists()
+
+
+def test_a_launch_of_another_repository_is_not_waited_for(
+    scene: Scene, mould: Host, tmp_path: Path
+) -> None:
+    (tmp_path / "second").mkdir()
+    other = copy_host(mould, tmp_path / "second")
+    clock = Clock()
+    with (
+        State(str(scene.state)) as busy,
+        opened(busy, LAUNCH, timeout=0),
+        State(str(scene.state), clock.world()) as made,
+        Repository(str(other.repo), made) as repository,
+    ):
+        assert recover_all(repository) == []
+    assert clock.slept == []
 
 
 def test_rooms_of_dead_processes_are_swept_as_well(scene: Scene) -> None:

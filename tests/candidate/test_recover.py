@@ -1,0 +1,111 @@
+"""``git candidate recover``: every launch is told of, wherever its repository is now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from importer.state import State
+from manifest.launch import Launch
+from tests.candidate.conftest import Run, as_json
+from tests.support.launches import LAUNCH, Scene, launch, make_host
+
+SECOND, THIRD = "cd" * 16, "ef" * 16
+
+
+def record(scene: Scene, name: str, *, path: Path | None = None) -> Launch:
+    """One more launch; its repository was recorded at ``path``."""
+    made = msgspec.structs.replace(scene.record, launch=name)
+    if path is not None:
+        place = msgspec.structs.replace(made.common_dir, path=str(path))
+        made = msgspec.structs.replace(made, common_dir=place)
+    with State(str(scene.state)) as state:
+        state.add(made)
+    return made
+
+
+def left_by(scene: Scene, name: str) -> Path:
+    """A quarantine that a launch left."""
+    left = scene.host.common / "objects" / f"tmp_objdir-candidate-{name}-0123"
+    left.mkdir()
+    return left
+
+
+def test_recover_tells_what_it_removed_and_may_be_run_again(scene: Scene, run: Run) -> None:
+    left = scene.host.common / "objects" / f"tmp_objdir-candidate-{LAUNCH}-0123"
+    (left / "pack").mkdir(parents=True)
+    (left / "pack" / "tmp_pack_x").write_bytes(b"half")
+    assert run("recover")[1] == f"{LAUNCH}: launched, removed {left.name}\n"
+    assert not left.exists()
+    assert run("recover")[1] == f"{LAUNCH}: launched\n"
+
+
+def test_recover_without_launches_says_so(scene: Scene, run: Run) -> None:
+    scene.state.rename(scene.folder / "old")
+    assert run("recover") == (0, "there are no launches\n", "")
+
+
+def test_every_launch_of_a_repository_that_is_gone_is_told(scene: Scene, run: Run) -> None:
+    record(scene, SECOND)
+    (scene.folder / "else").mkdir()
+    other = launch(make_host(scene.folder / "else"), scene.folder, name=THIRD)
+    scene.host.repo.rename(scene.folder / "elsewhere")
+    status, out, _ = run("recover")
+    assert status == 2
+    lines = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert [line[:48] for line in lines] == [
+        f"{LAUNCH}: notARepository", f"{SECOND}: notARepository", f"{THIRD}: launched",
+    ]  # fmt: skip
+    told = {one["launch"]: one for one in as_json(run, "recover")["launches"]}
+    assert {name: one["error"] and one["error"]["code"] for name, one in told.items()} == {
+        LAUNCH: "notARepository", SECOND: "notARepository", other.record.launch: None,
+    }  # fmt: skip
+    assert told[LAUNCH]["state"] == "launched"
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
+def test_a_repository_is_looked_for_at_each_path_that_a_launch_recorded(
+    first: bool, scene: Scene, run: Run
+) -> None:
+    # One was recorded before the repository was moved, one after.
+    moved = scene.host.repo.rename(scene.folder / "moved")
+    scene.host.repo = moved
+    name = "00" * 16 if first else "ff" * 16
+    record(scene, name, path=moved / ".git")
+    left = left_by(scene, LAUNCH)
+    status, out, _ = run("recover")
+    told = {f"{LAUNCH}: launched, removed {left.name}", f"{name}: launched"}
+    assert (status, set(out.splitlines())) == (0, told)
+
+
+def test_a_place_where_another_repository_is_now_is_not_taken_for_it(
+    scene: Scene, run: Run
+) -> None:
+    moved = scene.host.repo.rename(scene.folder / "moved")
+    make_host_beside(scene).rename(scene.host.repo)
+    status, out, _ = run("recover")
+    assert (status, f"{LAUNCH}: repositoryChanged" in out) == (3, True)
+    assert run("recover", "--repo", str(moved))[:2] == (0, f"{LAUNCH}: launched\n")
+
+
+def make_host_beside(scene: Scene) -> Path:
+    (scene.folder / "beside").mkdir()
+    return make_host(scene.folder / "beside").repo
+
+
+@pytest.mark.parametrize("command", ["recover", "show", "discard"])
+def test_a_repository_that_was_moved_is_given(scene: Scene, run: Run, command: str) -> None:
+    scene.run()
+    moved = str(scene.host.repo.rename(scene.folder / "moved"))
+    words = [command] if command == "recover" else [command, LAUNCH]
+    status, out, err = run(*words)
+    assert (status, "notARepository" in out + err) == (2, True)
+    beside = str(make_host_beside(scene))
+    status, out, err = run(*words, "--repo", beside)
+    assert (status, "repositoryChanged" in out + err) == (3, True)
+    status, out, _ = run(*words, "--repo", moved)
+    assert status == 0
+    assert {"recover": f"{LAUNCH}: imported\n", "show": "the repository has all of it\n",
+            "discard": f"launch {LAUNCH}: discarded\n"}[command] in out  # fmt: skip
