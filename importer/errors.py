@@ -231,6 +231,13 @@ STATE_UNSAFE = refusal(
     "The state folder can be entered by others, is a link, or lies inside a repository.",
     "Give a folder of your own with mode 0700, outside of every repository.",
 )
+STATE_MISSING = refusal(
+    "stateMissing",
+    USAGE,
+    "There is no state folder at this place, or nothing is in it yet.",
+    "Give the folder that launches were recorded in, with --state or GIT_CANDIDATE_STATE; "
+    "recording the first launch makes it.",
+)
 
 # The environment
 FILE_FAILED = refusal(

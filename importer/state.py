@@ -26,6 +26,7 @@ from importer.durable import TEMPORARY, UnsafeFileError
 from importer.errors import (
     LAUNCH_UNKNOWN,
     STATE_CORRUPT,
+    STATE_MISSING,
     STATE_UNSAFE,
     ImportFailed,
     ImportRefused,
@@ -59,14 +60,15 @@ _PATIENCE = 10.0
 class State:
     """An open state folder. Raises ImportRefused (stateUnsafe) where it is not private.
 
-    It is made where there is none. To be closed, or used in a ``with`` block. Raises ImportFailed
-    (fileFailed, lockBusy, stateCorrupt) where that cannot be done. Once it is closed, whatever is
-    asked of it raises MisuseError.
+    It is made where there is none, or stateMissing is raised if not ``make``. To be closed, or used
+    in a ``with`` block. Raises ImportFailed (fileFailed, lockBusy, stateCorrupt) where that cannot
+    be done. Once it is closed, whatever is asked of it raises MisuseError.
     """
 
-    def __init__(self, path: str, world: World | None = None) -> None:
+    def __init__(self, path: str, world: World | None = None, *, make: bool = True) -> None:
         self.world = world or World()
         self.path = os.path.abspath(path)
+        self._make = make
         self._open = ExitStack()
         self._folders: dict[str, int] = {}
         try:
@@ -90,9 +92,12 @@ class State:
     def _open_folders(self) -> None:
         files = self.world.files
         _check_outside(self.path)
-        with suppress(FileExistsError):
-            files.make_folder(self.path)
-            self._sync_parent()
+        if self._make:
+            with suppress(FileExistsError):
+                files.make_folder(self.path)
+                self._sync_parent()
+        elif not os.path.lexists(self.path):
+            raise ImportRefused(STATE_MISSING, f"there is no folder {self._shown()}")
         self._keep("", self.path, None)
         status = os.fstat(self.folder)
         if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
@@ -156,6 +161,8 @@ class State:
         """Label a folder that has nothing in it, or find that somebody else just did."""
         files = self.world.files
         if not set(files.names(self.folder)) - {"tmp_format", _LOCK}:
+            if not self._make:
+                raise ImportRefused(STATE_MISSING, f"{self._shown()} is empty")
             with held(self.world, _LOCK, at=self.folder, who="a new label", timeout=_PATIENCE):
                 if self._label() is None:
                     files.replace("format", _FORMAT, at=self.folder)

@@ -70,7 +70,8 @@ work/                   rooms of commands and imports that run
 
 `--state DIR` names it, else the variable `GIT_CANDIDATE_STATE`, else it is `git-candidate` in
 `XDG_STATE_HOME` or in `~/.local/state`.
-It is made where there is none.
+It is made when the first launch is recorded; the commands make none, and where there is none they
+end with `stateMissing`.
 It must belong to the user who asks, have mode 0700, be no symbolic link, and lie in no repository;
 anything else is `stateUnsafe`.
 Whoever can write there can forge a receipt, and whoever can read there has the keys.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from importer.repository import Repository
 from importer.state import State
 from packparse.errors import MisuseError
+from packparse.escape import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other name
 
 __all__ = [
-    "add_command", "add_moved", "as_object", "opened_for", "opened_state", "print_object",
-    "time_text",
+    "add_command", "add_moved", "as_object", "nothing_in", "opened_for", "opened_state",
+    "print_object", "time_text",
 ]  # fmt: skip
 
 
@@ -62,9 +63,9 @@ def add_moved(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def opened_state(parsed: argparse.Namespace) -> Iterator[State]:
-    """The state folder that was asked for; the default one, where it is not there, is made."""
+    """The state folder that was asked for, which has to be there: a wrong one looks empty."""
     path = parsed.state or os.environ.get("GIT_CANDIDATE_STATE") or _default()
-    with State(path) as state:
+    with State(path, make=False) as state:
         yield state
 
 
@@ -81,7 +82,6 @@ def _default() -> str:
     if not os.path.isabs(home):
         message = "there is no home folder to keep the state in; give --state DIR"
         raise MisuseError(message)
-    os.makedirs(home, mode=0o700, exist_ok=True)
     return f"{home}/git-candidate"
 
 
@@ -116,6 +116,11 @@ def _plain(record: object) -> object:
     import msgspec
 
     return None if record is None else msgspec.to_builtins(record)
+
+
+def nothing_in(state: State) -> str:
+    """What is said where there are no launches."""
+    return f"there are no launches in {shorten(os.fsencode(state.path))}\n"
 
 
 def time_text(seconds: int) -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from candidate.commands.common import add_command, as_object, opened_state, print_object, time_text
+from candidate.commands.common import (
+    add_command,
+    as_object,
+    nothing_in,
+    opened_state,
+    print_object,
+    time_text,
+)
 from importer.launches import Shown, listed
 
 if TYPE_CHECKING:
@@ -30,6 +37,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Run the command."""
     with opened_state(parsed) as state:
         found = listed(state)
+        none = nothing_in(state)
     damaged = found.damaged
     if parsed.format == "json":
         print_object(
@@ -40,7 +48,7 @@ def run(parsed: argparse.Namespace) -> int:
             }
         )
     else:
-        sys.stdout.write("".join(map(_line, found.shown)))
+        sys.stdout.write("".join(map(_line, found.shown)) or ("" if damaged else none))
         for name, error in damaged.items():
             sys.stdout.write(f"{name} DAMAGED {error}\n")
     return max((error.code.klass for error in damaged.values()), default=0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from candidate.commands.common import (
     add_command,
     add_moved,
+    nothing_in,
     opened_for,
     opened_state,
     print_object,
@@ -47,6 +48,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Run the command."""
     with opened_state(parsed) as state:
         found = _recover(state, parsed.repo)
+        none = nothing_in(state)
     failed = [one.error for one in found if one.error is not None]
     if parsed.format == "json":
         print_object(
@@ -56,7 +58,7 @@ def run(parsed: argparse.Namespace) -> int:
             }
         )
     else:
-        sys.stdout.write("".join(map(_as_text, found)) or "there are no launches\n")
+        sys.stdout.write("".join(map(_as_text, found)) or none)
     return max((error.code.klass for error in failed), default=0)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from candidate import cli
 from importer.errors import GIT_FAILED, ImportFailed
+from importer.state import State
 from tests.candidate.conftest import Run, as_json
 from tests.support.gitrepo import git
 from tests.support.launches import LAUNCH, Host, Scene, launch
@@ -192,6 +193,26 @@ def test_discard_may_be_done_twice(scene: Scene, run: Run) -> None:
     assert as_json(run, "show", LAUNCH)["proven"] is None
 
 
+def test_a_state_folder_that_is_not_there_is_named_and_not_made(scene: Scene, run: Run) -> None:
+    full = scene.state.rename(scene.folder / "old")
+    for command in ("list", "recover", "show", "discard"):
+        status, out, err = run(command, *([LAUNCH] if command in {"show", "discard"} else []))
+        assert (status, out) == (2, "")
+        assert err.startswith(f"git candidate: stateMissing: there is no folder {scene.state}\n")
+        assert not scene.state.exists()
+    scene.state.mkdir(mode=0o700)
+    assert run("list")[2].startswith(f"git candidate: stateMissing: {scene.state} is empty\n")
+    assert not [*scene.state.iterdir()]
+    assert [*(full / "launches").iterdir()]
+
+
+@pytest.mark.parametrize("command", ["list", "recover"])
+def test_a_state_without_launches_is_named(scene: Scene, run: Run, command: str) -> None:
+    scene.state.rename(scene.folder / "old")
+    State(str(scene.state)).close()
+    assert run(command) == (0, f"there are no launches in {scene.state}\n", "")
+
+
 # --- the command itself -----------------------------------------------------------------------
 
 
@@ -229,11 +250,10 @@ def test_the_state_folder_has_a_place_of_its_own(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, str(tmp_path / value))
-    (tmp_path / "mine").mkdir(mode=0o700)
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    State(str(tmp_path / place)).close()
     assert cli.main(["list"]) == 0
-    assert capsys.readouterr().out == ""
-    assert (tmp_path / place / "format").read_text() == "packcheck.state/1\n"
-    assert (tmp_path / place).stat().st_mode & 0o777 == 0o700
+    assert capsys.readouterr().out == f"there are no launches in {tmp_path / place}\n"
 
 
 def test_without_a_home_a_state_folder_has_to_be_given(

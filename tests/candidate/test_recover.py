@@ -42,11 +42,6 @@ def test_recover_tells_what_it_removed_and_may_be_run_again(scene: Scene, run: R
     assert run("recover")[1] == f"{LAUNCH}: launched\n"
 
 
-def test_recover_without_launches_says_so(scene: Scene, run: Run) -> None:
-    scene.state.rename(scene.folder / "old")
-    assert run("recover") == (0, "there are no launches\n", "")
-
-
 def test_every_launch_of_a_repository_that_is_gone_is_told(scene: Scene, run: Run) -> None:
     record(scene, SECOND)
     (scene.folder / "else").mkdir()

@@ -17,6 +17,7 @@ from importer.errors import (
     LAUNCH_UNKNOWN,
     LOCK_BUSY,
     STATE_CORRUPT,
+    STATE_MISSING,
     STATE_UNSAFE,
     ImporterError,
     ImportFailed,
@@ -71,6 +72,19 @@ def test_it_is_opened_again_without_a_change(tmp_path: Path) -> None:
     files = Telling()
     State(str(tmp_path / "state"), World(files)).close()
     assert files.seen == [f"mkdir {tmp_path}/state", "mkdir launches", "mkdir work"]
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["that is not there", "that is empty"])
+def test_none_is_made_of_a_folder_unasked(there: bool, tmp_path: Path) -> None:
+    place = tmp_path / "state"
+    if there:
+        place.mkdir(mode=0o700)
+    with pytest.raises(ImportRefused, match=str(place)) as refused:
+        State(str(place), make=False)
+    assert refused.value.code is STATE_MISSING
+    assert (place.exists(), [*place.glob("*")]) == (there, [])
+    State(str(place)).close()
+    State(str(place), make=False).close()
 
 
 def test_its_path_does_not_depend_on_where_the_process_is_later(
