@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -79,7 +80,7 @@ class Verdict:
         length: int,
     ) -> None:
         options = Options(
-            policy=policy,
+            policy=_unfiltered(policy),
             limits=limits,
             object_format=object_format,
             bases=bases,
@@ -95,7 +96,7 @@ class Verdict:
         """The verdict; ``read_at`` reads the copy again.
 
         Raises ImportRefused with the code of the first error of the leading class, and the report;
-        or notABundle, unexpectedRefs, filteredBundle.
+        or notABundle, unexpectedRefs, which the report has as well.
         """
         verifier = self._verifier
         report = verifier.finish(read_at)
@@ -121,14 +122,29 @@ class Verdict:
 def _check_header(report: Report) -> None:
     """What is asked of a candidate beyond what any bundle may be (contract A18)."""
     if report.kind != "bundle":
-        raise ImportRefused(NOT_A_BUNDLE, "it is a pack without a header", report=report)
+        raise _refused(NOT_A_BUNDLE, "it is a pack without a header", report)
     others = [name for name in report.tips if name != _ASKED and not name.startswith(_BRANCH)]
     if others and report.findings.raises(checks.UNEXPECTED_REFS):
-        message = f"the ref {shorten(others[0])} is no branch"
-        raise ImportRefused(checks.UNEXPECTED_REFS, message, report=report)
-    if codes.FILTERED_BUNDLE.name in report.findings.counts():
-        message = "the bundle says that objects were left out on purpose"
-        raise ImportRefused(codes.FILTERED_BUNDLE, message, report=report)
+        message = (
+            f"the ref {shorten(others[0])} is no branch; name one, as in "
+            "git bundle create FILE BASE..BRANCH"
+        )
+        raise _refused(checks.UNEXPECTED_REFS, message, report)
+
+
+def _refused(code: Code, message: str, report: Report) -> ImportRefused:
+    """A refusal that the report has as well, so that it does not say accepted."""
+    report.findings.add(code, message)
+    return ImportRefused(code, message, report=report)
+
+
+def _unfiltered(policy: Policy) -> Policy:
+    """The policy, with what is a note of any bundle and an error of a candidate (contract A18)."""
+    if policy.severities.get(codes.FILTERED_BUNDLE) == codes.IGNORE:
+        return policy
+    stricter = copy.copy(policy)
+    stricter.severities = policy.severities | {codes.FILTERED_BUNDLE: codes.ERROR}
+    return stricter
 
 
 def leading(report: Report) -> Finding:

@@ -104,6 +104,11 @@ What the bundle names beyond that is refused as smuggled, though the repository 
 The bundle has to be a range from the bases to `--tip`.
 Without `--tip` that is the commit of its first ref, which is the bundle's own claim.
 
+A candidate is asked for more than any bundle: a header, refs that are branches, and no filter.
+`HEAD` is no branch, so what `git bundle create x.bundle BASE..HEAD` makes is `unexpectedRefs`.
+Bundle a branch, `git bundle create x.bundle BASE..topic`; where there is none,
+`git branch topic` makes it.
+
 The first verdict looks the same as that of [`packcheck verify`](command-line.md#packcheck-verify).
 git is asked only where packcheck accepts.
 It uses no state folder.

@@ -13,6 +13,7 @@ from importer.repository import Repository
 from importer.state import State
 from packparse import limits
 from packparse.arguments import parse_limit, parse_oid
+from packparse.checks import CATALOG
 from packparse.formats import json as report_json
 from packparse.formats import text as report_text
 from packparse.scan import find_policy
@@ -113,6 +114,9 @@ def _as_text(checked: Checked) -> str:
         verdict = "accepts" if refused is None else "refuses"
         excused = f", told to pass {', '.join(checked.relaxed)}" if checked.relaxed else ""
         text += f"git {git.version()} index-pack --strict {verdict}{excused}\n"
-    if refused is not None and (checked.report is None or checked.report.accepted):
+    # A code of packcheck is in its report, which says how it is explained.
+    if refused is not None and (
+        checked.report is None or checked.report.accepted or refused.code.name not in CATALOG
+    ):
         text += f"refused: {refused}\n  {refused.code.remedy}\n"
     return text

@@ -81,6 +81,34 @@ def test_check_takes_the_options_of_packcheck(
     assert (found, words in out + err) == (status, True)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (b" refs/heads/candidate", b" HEAD", "unexpectedRefs"),
+        (b" refs/heads/candidate", b" refs/tags/x", "unexpectedRefs"),
+        (b"# v2 git bundle\n", b"# v3 git bundle\n@filter=blob:none\n", "filteredBundle"),
+        (None, b"", "notABundle"),
+    ],
+    ids=["HEAD", "a tag", "a filter", "no header"],
+)
+def test_a_header_that_is_refused_is_nowhere_called_accepted(
+    scene: Scene, run: Run, old: bytes | None, new: bytes, code: str
+) -> None:
+    bundle = scene.export / scene.record.artifact
+    data = bundle.read_bytes()
+    header = data[: data.index(b"PACK")] if old is None else old
+    bundle.write_bytes(data.replace(header, new, 1))
+    status, out, _ = run(*check(scene))
+    kind = "incomplete" if status == 5 else "policy"
+    assert out.splitlines()[0].endswith(f": refused, class {status} ({kind})")
+    assert f"error: {code}" in out
+    assert "accepted" not in out
+    found = as_json(run, *check(scene))
+    assert found["code"] == code
+    assert found["packcheck"]["verdict"] == "refused"
+    assert found["packcheck"]["finding_counts"] == {code: 1}
+
+
 def test_check_asks_for_the_base_first(scene: Scene, run: Run) -> None:
     bundle = str(scene.export / scene.record.artifact)
     status, _, err = run("check", bundle, "--repo", str(scene.host.repo), "--base", "1" * 40)

@@ -12,7 +12,8 @@ from importer import git
 from importer.base import SeededSet, StoreReader
 from importer.errors import NOT_A_BUNDLE, NOT_RELAXABLE, ImportRefused
 from importer.verdict import Found, Verdict, check_policy, leading, object_list_digest
-from packparse import codes
+from packparse import checks, codes
+from packparse.codes import Code
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
 from packparse.policy import Policy, named, parse
@@ -166,7 +167,39 @@ def test_a_pack_without_a_header_is_no_bundle() -> None:
     refused = _refused(made, made.pack()[0])
     assert refused.code is NOT_A_BUNDLE
     assert refused.report is not None
-    assert refused.report.accepted
+    # What the verdict is named after is in its report.
+    assert (refused.report.klass, refused.report.accepted) == (NOT_A_BUNDLE.klass, False)
+    assert leading(refused.report).code is NOT_A_BUNDLE
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b" HEAD\n", checks.UNEXPECTED_REFS),
+        (b" refs/tags/candidate\n", checks.UNEXPECTED_REFS),
+        (b" refs/heads/candidate\n", codes.FILTERED_BUNDLE),
+    ],
+    ids=["of HEAD", "of a tag", "with a filter"],
+)
+def test_a_header_is_refused_and_the_report_says_so(line: bytes, code: Code) -> None:
+    made = plain()
+    data = bundled(made).replace(b" refs/heads/candidate\n", line)
+    if code is codes.FILTERED_BUNDLE:
+        data = data.replace(b"# v2 git bundle\n", b"# v3 git bundle\n@filter=blob:none\n")
+    refused = _refused(made, data)
+    assert refused.report is not None
+    assert (refused.code, refused.report.klass) == (code, code.klass)
+    assert refused.message.startswith(leading(refused.report).message)
+
+
+def test_a_policy_may_ignore_a_filter_and_is_not_changed() -> None:
+    made = plain()
+    data = bundled(made).replace(b"# v2 git bundle\n", b"# v3 git bundle\n@filter=blob:none\n")
+    policy = Policy("own", severities={codes.FILTERED_BUNDLE: codes.NOTE})
+    assert _refused(made, data, policy=policy).code is codes.FILTERED_BUNDLE
+    assert policy.severities == {codes.FILTERED_BUNDLE: codes.NOTE}
+    policy = Policy("own", severities={codes.FILTERED_BUNDLE: codes.IGNORE})
+    assert judged(made, data, policy=policy).report.accepted
 
 
 def test_without_a_candidate_the_refs_of_the_header_say_what_it_brings() -> None:
