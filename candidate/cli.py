@@ -33,7 +33,10 @@ _COMMANDS = (check, recover, show, listing, discard)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; ``arguments`` default to those of the process. Returns the exit status."""
     try:
-        parsed = build().parse_args(arguments)
+        parsed, unknown = build().parse_known_args(arguments)
+        if unknown:
+            # By the parser of the command, which shows its own usage.
+            parsed.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         status: int = parsed.run(parsed)
         sys.stdout.flush()
     except MisuseError as error:

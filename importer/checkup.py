@@ -40,8 +40,8 @@ class Wanted(NamedTuple):
     """What a bundle is checked for.
 
     ``bases`` are raw ids of commits that the producer was given, with their trees; ``full``: with
-    their whole history. ``tip`` is the commit that the bundle has to bring; None stands for the
-    first ref of its header.
+    their whole history. ``tip`` is the commit that the bundle has to bring; None stands for that of
+    the first ref of its header that is no base.
     """
 
     bases: frozenset[bytes]
@@ -55,12 +55,14 @@ class Checked(NamedTuple):
     """Two verdicts. ``refused`` is None where both accept.
 
     ``report`` is packcheck's. ``relaxed`` are the fsck ids that git was told to pass; None where
-    git was not asked, since packcheck refuses.
+    git was not asked, since packcheck refuses. ``chosen`` is the ref that was taken for the tip of
+    several; None where there was nothing to choose.
     """
 
     report: Report | None
     refused: ImportRefused | None
     relaxed: tuple[str, ...] | None
+    chosen: bytes | None = None
 
     @property
     def klass(self) -> int:
@@ -91,12 +93,13 @@ def check_bundle(repository: Repository, path: str, wanted: Wanted) -> Checked:
 
 def _check(repository: Repository, room: Workroom, copy: int, name: str, wanted: Wanted) -> Checked:
     object_format = repository.object_format
+    chosen, tip = (None, wanted.tip) if wanted.tip else _likely_tip(copy, wanted)
     verdict = Verdict(
         repository.reader,
         SeededSet(repository.reader, object_format, wanted.bases, full=wanted.full),
         object_format=object_format,
         bases=wanted.bases,
-        candidate=wanted.tip or _first_ref(copy, wanted.limits),
+        candidate=tip,
         policy=wanted.policy,
         limits=wanted.limits,
         name=name,
@@ -107,12 +110,12 @@ def _check(repository: Repository, room: Workroom, copy: int, name: str, wanted:
     try:
         found = verdict.finish(lambda at, length: os.pread(copy, length, at))
     except ImportRefused as refused:
-        return Checked(refused.report, refused, None)
+        return Checked(refused.report, refused, None, chosen)
     try:
         _ask_git(repository, room, copy, found, wanted.limits)
     except ImportRefused as refused:
-        return Checked(found.report, refused, found.relaxed)
-    return Checked(found.report, None, found.relaxed)
+        return Checked(found.report, refused, found.relaxed, chosen)
+    return Checked(found.report, None, found.relaxed, chosen)
 
 
 def _ask_git(
@@ -179,14 +182,19 @@ def _pieces(descriptor: int) -> Iterator[bytes]:
         yield piece
 
 
-def _first_ref(copy: int, limits: Limits) -> bytes | None:
-    """The commit that the first ref of a bundle names; None where no header can be read.
+def _likely_tip(copy: int, wanted: Wanted) -> tuple[bytes | None, bytes | None]:
+    """What a bundle most likely brings: the commit of its first ref that is no base.
 
+    With the name of that ref where there are others; None for both where no header can be read.
     What is wrong with the header is for the verdict to say.
     """
-    header = BundleHeader(limits, Findings())
+    header = BundleHeader(wanted.limits, Findings())
     try:
-        header.feed(os.pread(copy, limits.bundle_header_bytes, 0))
+        header.feed(os.pread(copy, wanted.limits.bundle_header_bytes, 0))
     except PackError:
-        return None
-    return next(iter(header.refs.values()), None)
+        return None, None
+    refs = [*header.refs.items()]
+    if not refs:
+        return None, None
+    name, tip = next((ref for ref in refs if ref[1] not in wanted.bases), refs[0])
+    return (name if len(refs) > 1 else None), tip

@@ -28,7 +28,7 @@ from importer.errors import (
     ImportRefused,
 )
 from importer.quarantine import digest
-from packparse.entry import COMMIT
+from packparse.entry import COMMIT, KIND_NAMES
 
 if TYPE_CHECKING:
     from importer.quarantine import Indexed
@@ -216,8 +216,10 @@ def _check_pack(repository: Repository, pack: Pack) -> None:
 def _check_commits(repository: Repository, oids: list[str], code: Code) -> None:
     wanted = [bytes.fromhex(oid) for oid in oids]
     for oid, given in zip(oids, repository.reader.read_all(wanted), strict=True):
-        if given is None or given[0] != COMMIT:
+        if given is None:
             raise ImportRefused(code, f"the commit {oid} is not in the repository")
+        if given[0] != COMMIT:
+            raise ImportRefused(code, f"{oid} is a {KIND_NAMES[given[0]]}, and no commit")
 
 
 def unfinished(repository: Repository, receipt: Receipt) -> list[str]:

@@ -28,6 +28,8 @@ _STATUS = "\n".join(
 )
 _MOST_JOBS = 256
 _HEX = late.pattern(r"[0-9a-f]+")
+# What may be typed in after `git rev-parse` as it is.
+_NAME = late.pattern(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _DIGITS = {fmt.width * 2: fmt for fmt in FORMATS.values()}
 
 
@@ -203,7 +205,10 @@ def one(option: str, values: Sequence[str]) -> str:
 def parse_oid(option: str, text: str) -> bytes:
     """An object id as raw bytes. Raises MisuseError: only whole ids in lower case are taken."""
     if len(text) not in _DIGITS or not _HEX.fullmatch(text):
-        message = f"{option} {text}: give the whole id, 40 or 64 digits in lower case"
+        message = (
+            f"{option} {text}: give the whole id, 40 or 64 digits in lower case"
+            f"{f', as git rev-parse {text} prints it' if _NAME.fullmatch(text) else ''}"
+        )
         raise MisuseError(message)
     return unhexlify(text)
 

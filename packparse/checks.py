@@ -257,7 +257,8 @@ SMUGGLED_BASE = ours(
     "smuggledBase",
     "A link or a delta rests on an object of the host that the producer was not given: it would "
     "pull another branch's content into its own commit.",
-    _HAND_OVER,
+    f"{_HAND_OVER} If the producer was given the whole history, say so: --seed full, or all of it "
+    "in the list for --known; a revert made in a clone with bitmaps needs that.",
     klass=POLICY,
     git=ERROR,
     free=False,

@@ -100,9 +100,13 @@ git indexes the pack in a temporary folder, with the repository as its alternate
 
 `--seed` says what the producer was given: with `depth-one` the base and its tree, with `full` the
 history as well.
-What the bundle names beyond that is refused as smuggled, though the repository has it.
+What the bundle names beyond that is refused as [`smuggledBase`](checks.md#smuggledbase), though the
+repository has it.
+A revert to an old file can name one that git knows the other side to have, and leaves out; it does
+in a clone with bitmaps.
 The bundle has to be a range from the bases to `--tip`.
-Without `--tip` that is the commit of its first ref, which is the bundle's own claim.
+Without `--tip` that is the commit of its first ref that is no base, which is the bundle's own
+claim; where there are several refs, the answer says which was taken.
 
 A candidate is asked for more than any bundle: a header, refs that are branches, and no filter.
 `HEAD` is no branch, so what `git bundle create x.bundle BASE..HEAD` makes is `unexpectedRefs`.
@@ -126,6 +130,8 @@ _CHECK_FIELDS = (
     ("git.version", "string", "The version of git."),
     ("git.relaxed", "list",
      "The fsck ids that git was told to pass, since the first verdict excused them."),
+    ("chosen", "string or null",
+     "The ref that was taken for the tip; null with `--tip`, and where there is one ref."),
 )  # fmt: skip
 
 _RECOVER_TEXT = """\

@@ -13,7 +13,9 @@ from importer.repository import Repository
 from importer.state import State
 from packparse import limits
 from packparse.arguments import parse_limit, parse_oid
-from packparse.checks import CATALOG
+from packparse.checks import CATALOG, SMUGGLED_BASE
+from packparse.errors import MisuseError
+from packparse.escape import shorten
 from packparse.formats import json as report_json
 from packparse.formats import text as report_text
 from packparse.scan import find_policy
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from candidate.commands.common import Commands
     from importer.checkup import Checked
+    from packparse.objectformat import ObjectFormat
 
 __all__ = ["add"]
 
@@ -50,20 +53,33 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--tip",
         metavar="OID",
-        help="the commit that the bundle has to bring (default: the one its ref names)",
+        help="the commit that the bundle has to bring (default: that of its first ref that is no "
+        "base)",
     )
     parser.add_argument(
         "--seed",
         choices=("depth-one", "full"),
         default="depth-one",
-        help="what the producer was given of the base: its tree, or its whole history as well",
+        help="what the producer was given of the base: its tree, or its whole history as well "
+        "(default: depth-one)",
     )
     parser.add_argument(
-        "--policy", metavar="FILE", default="candidate", help="as for packcheck verify"
+        "--policy",
+        metavar="FILE",
+        default="candidate",
+        help="as for packcheck verify (default: candidate)",
     )
-    parser.add_argument("--limits", choices=limits.PRESETS, help="as for packcheck verify")
     parser.add_argument(
-        "--limit", metavar="NAME=VALUE", action="append", default=[], help="as for packcheck verify"
+        "--limits",
+        choices=limits.PRESETS,
+        help="as for packcheck verify (default: those of the policy)",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="as for packcheck verify; may be repeated (default: as in --limits)",
     )
     parser.set_defaults(run=run)
 
@@ -84,12 +100,25 @@ def run(parsed: argparse.Namespace) -> int:
         State(f"{folder}/state") as state,
         Repository(parsed.repo, state) as repository,
     ):
+        _check_widths(parsed, repository.object_format)
         checked = check_bundle(repository, parsed.bundle, wanted)
     if parsed.format == "json":
         print_object(_as_object(checked))
     else:
-        sys.stdout.write(_as_text(checked))
+        sys.stdout.write(_as_text(checked) + _hint(checked, wanted))
     return checked.klass
+
+
+def _check_widths(parsed: argparse.Namespace, object_format: ObjectFormat) -> None:
+    """Ids of another object format than the repository's are none of its."""
+    options = [("--base", oid) for oid in parsed.base] + [("--tip", parsed.tip)] * bool(parsed.tip)
+    for option, oid in options:
+        if len(oid) != 2 * object_format.width:
+            message = (
+                f"{option} {oid}: the repository has ids of {object_format.name}, which have "
+                f"{2 * object_format.width} digits"
+            )
+            raise MisuseError(message)
 
 
 def _as_object(checked: Checked) -> dict[str, object]:
@@ -104,6 +133,7 @@ def _as_object(checked: Checked) -> dict[str, object]:
         "git": None
         if checked.relaxed is None
         else {"version": git.version(), "relaxed": list(checked.relaxed)},
+        "chosen": None if checked.chosen is None else shorten(checked.chosen),
     }
 
 
@@ -119,4 +149,16 @@ def _as_text(checked: Checked) -> str:
         checked.report is None or checked.report.accepted or refused.code.name not in CATALOG
     ):
         text += f"refused: {refused}\n  {refused.code.remedy}\n"
+    if checked.chosen is not None:
+        text += f"the tip is that of {shorten(checked.chosen)}; --tip chooses another\n"
     return text
+
+
+def _hint(checked: Checked, wanted: Wanted) -> str:
+    refused = checked.refused
+    if refused is None or refused.code is not SMUGGLED_BASE or wanted.full:
+        return ""
+    return (
+        "if the producer was given the whole history of the base, say --seed full; a revert made "
+        "in a clone with bitmaps needs that as well\n"
+    )

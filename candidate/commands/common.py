@@ -40,7 +40,13 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="for people or for machines (default: text)",
+    )
+    parser.set_defaults(parser=parser)
     if stateful:
         parser.add_argument(
             "--state",

@@ -127,8 +127,56 @@ def test_a_revert_to_an_old_file_needs_the_full_seed(scene: Scene, run: Run) -> 
     # As git leaves out what the other side has: the old blob is not in the pack.
     data = host.bundle()
     (scene.export / scene.record.artifact).write_bytes(_without(host.producer, host, blob, data))
-    assert run(*check(scene))[0] == 3
-    assert run(*check(scene, "--seed", "full"))[0] == 0
+    status, out, _ = run(*check(scene))
+    assert (status, "smuggledBase" in out) == (3, True)
+    assert "say --seed full" in out.splitlines()[-1]
+    status, out, _ = run(*check(scene, "--seed", "full"))
+    assert (status, "--seed" in out) == (0, False)
+
+
+def test_of_several_refs_one_that_is_no_base_is_the_tip(scene: Scene, run: Run) -> None:
+    bundle = scene.export / scene.record.artifact
+    data, host = bundle.read_bytes(), scene.host
+    ref = f"{host.candidate} refs/heads/candidate\n".encode()
+    bundle.write_bytes(data.replace(ref, f"{host.base} refs/heads/base\n".encode() + ref))
+    told = "the tip is that of refs/heads/candidate; --tip chooses another\n"
+    assert run(*check(scene))[1].endswith(told)
+    assert as_json(run, *check(scene))["chosen"] == "refs/heads/candidate"
+    assert told not in run(*check(scene, "--tip", host.candidate))[1]
+    # A header of one ref leaves nothing to choose.
+    bundle.write_bytes(data)
+    assert told not in run(*check(scene))[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (["--base", "main"], 2, "in lower case, as git rev-parse main prints it\n"),
+        (["--base", "1" * 64], 2, "the repository has ids of sha1, which have 40 digits\n"),
+        (["--tip", "1" * 64], 2, "the repository has ids of sha1, which have 40 digits\n"),
+        (["--frob"], 2, "git candidate check: error: unrecognized arguments: --frob\n"),
+    ],
+    ids=["a name", "a base of SHA-256", "a tip of SHA-256", "an option that there is not"],
+)
+def test_check_says_how_it_is_asked(
+    scene: Scene, run: Run, options: list[str], status: int, words: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    try:
+        found, out, err = run(*check(scene, *options))
+    except SystemExit as stopped:
+        found, (out, err) = int(stopped.code or 0), capsys.readouterr()
+        assert err.startswith("usage: git candidate check [-h]")
+    assert (found, out) == (status, "")
+    assert words in err
+
+
+@pytest.mark.parametrize("kind", ["tree", "blob"])
+def test_a_base_that_is_no_commit_is_told_what_it_is(scene: Scene, run: Run, kind: str) -> None:
+    name = "HEAD^{tree}" if kind == "tree" else "HEAD:dir0/file0.txt"
+    oid = git(scene.host.repo, "rev-parse", name).stdout.decode().strip()
+    status, _, err = run(*check(scene, "--base", oid))
+    assert (status, f"baseMissing: {oid} is a {kind}, and no commit\n" in err) == (5, True)
 
 
 def _without(repo: Path, host: Host, blob: str, bundle: bytes) -> bytes:
