@@ -11,12 +11,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from candidate.commands import check, discard, listing, recover, show
+from candidate.commands.common import print_object
 from importer.errors import ImporterError
 from packparse import codes
 from packparse.errors import MisuseError, PackError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from packparse.codes import Code
 
 __all__ = ["build", "main"]
 
@@ -32,6 +35,7 @@ _COMMANDS = (check, recover, show, listing, discard)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; ``arguments`` default to those of the process. Returns the exit status."""
+    parsed = None
     try:
         parsed, unknown = build().parse_known_args(arguments)
         if unknown:
@@ -40,19 +44,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = parsed.run(parsed)
         sys.stdout.flush()
     except MisuseError as error:
-        return _complain(str(error), codes.USAGE)
+        return _complain(parsed, str(error), codes.USAGE)
     except ImporterError as error:
-        return _complain(f"{error}\n  {error.code.remedy}", error.code.klass)
+        return _complain(parsed, error.message, error.code.klass, code=error.code, text=str(error))
     except PackError as error:
-        return _complain(str(error), error.code.klass)
+        klass = error.code.klass
+        return _complain(parsed, error.message, klass, code=error.code, text=str(error), told=False)
     except KeyboardInterrupt:
-        return _complain("interrupted", codes.ENVIRONMENT)
+        return _complain(parsed, "interrupted", codes.ENVIRONMENT)
     except BrokenPipeError:
         # The reader has gone, and knows why. Python flushes once more at the end, and would fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return codes.ENVIRONMENT
     except OSError as error:
-        return _complain(error.strerror or str(error), codes.ENVIRONMENT)
+        return _complain(parsed, error.strerror or str(error), codes.ENVIRONMENT)
     return status
 
 
@@ -72,7 +77,31 @@ def build() -> argparse.ArgumentParser:
     return parser
 
 
-def _complain(text: str, status: int) -> int:
-    sys.stderr.write(f"git candidate: {text}\n")
+def _complain(
+    parsed: argparse.Namespace | None,
+    message: str,
+    status: int,
+    *,
+    code: Code | None = None,
+    text: str = "",
+    told: bool = True,
+) -> int:
+    """Say why there is no answer: as text, and as an object as well where JSON was asked for.
+
+    ``text`` is the message with its code; ``told`` says whether the remedy is in the text.
+    """
+    if parsed is not None and parsed.format == "json":
+        print_object(
+            {
+                "schema": "git-candidate.error/1",
+                "code": None if code is None else code.name,
+                "class": status,
+                "message": message,
+                "remedy": None if code is None else code.remedy or None,
+            }
+        )
+        sys.stdout.flush()
+    remedy = f"\n  {code.remedy}" if code is not None and told else ""
+    sys.stderr.write(f"git candidate: {text or message}{remedy}\n")
     sys.stderr.flush()
     return status

@@ -76,6 +76,22 @@ It must belong to the user who asks, have mode 0700, be no symbolic link, and li
 anything else is `stateUnsafe`.
 Whoever can write there can forge a receipt, and whoever can read there has the keys.
 
+## Errors in JSON
+
+With `--format json` the answer is one object in one line, and so is what is said where there is no
+answer.
+The text on standard error and the exit status are the same as without.
+A wrong argument, an interrupt and an error of the system have no code.
+What is no command or option is told on standard error alone, with the usage.
+
+| field of the JSON object | type | meaning |
+| --- | --- | --- |
+| `schema` | string | Always `git-candidate.error/1`. |
+| `code` | string or null | A [refusal](refusals.md) or a [check](checks.md); null for what has none. |
+| `class` | integer | The exit status. |
+| `message` | string | The same for people. |
+| `remedy` | string or null | What to do. |
+
 ## The states of a launch
 
 | state | what happened last |
@@ -181,6 +197,9 @@ _LAUNCH_FIELDS = (
      "[The receipt](receipt-v1.md#fields-of-a-receipt), without its seal."),
     ("refusal", "object or null",
      "[The last refusal](receipt-v1.md#fields-of-a-refusal), without its seal."),
+    ("proven", "boolean or null",
+     "Whether the repository has all of the receipt; null but for `show`, and state `imported`."),
+    ("fault", "object or null", "What is wrong, where `proven` is false."),
 )  # fmt: skip
 
 _SHOW_TEXT = """\
@@ -191,9 +210,6 @@ A repository that was moved is given with `--repo`.
 """
 _SHOW_FIELDS = (
     *_LAUNCH_FIELDS,
-    ("proven", "boolean or null",
-     "Whether the repository has all of the receipt. Null in any other state than `imported`."),
-    ("fault", "object or null", "What is wrong, where `proven` is false."),
     ("fault.code", "string", "A [refusal](refusals.md)."),
     ("fault.message", "string", "The same for people."),
 )  # fmt: skip
@@ -207,7 +223,11 @@ _LIST_FIELDS = (
     ("schema", "string", "Always `git-candidate.list/1`."),
     ("launches", "list",
      "Launches, each with the fields that [`discard`](#git-candidate-discard) gives."),
-    ("damaged", "object", "Ids of launches that cannot be read, each with the reason."),
+    ("damaged", "list", "Launches that cannot be read."),
+    ("damaged[].launch", "string", "The id of the launch."),
+    ("damaged[].error", "object", "Why it cannot be read."),
+    ("damaged[].error.code", "string", "A [refusal](refusals.md)."),
+    ("damaged[].error.message", "string", "The same for people."),
 )  # fmt: skip
 
 _DISCARD_TEXT = """\

@@ -18,14 +18,15 @@ from packparse.escape import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from importer.errors import ImporterError
     from importer.launches import Shown
     from manifest.launch import Launch
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other name
 
 __all__ = [
-    "add_command", "add_moved", "as_object", "nothing_in", "opened_for", "opened_state",
-    "print_object", "time_text",
+    "add_command", "add_moved", "as_object", "error_object", "nothing_in", "opened_for",
+    "opened_state", "print_object", "time_text",
 ]  # fmt: skip
 
 
@@ -96,8 +97,15 @@ def print_object(value: object) -> None:
     sys.stdout.write(json.dumps(value, separators=(",", ":")) + "\n")
 
 
-def as_object(shown: Shown) -> dict[str, object]:
-    """A launch for machines: everything but its key."""
+def error_object(error: ImporterError | None) -> dict[str, str] | None:
+    """What is wrong, for machines."""
+    return None if error is None else {"code": error.code.name, "message": error.message}
+
+
+def as_object(
+    shown: Shown, *, proven: bool | None = None, fault: ImporterError | None = None
+) -> dict[str, object]:
+    """A launch for machines: everything but its key, and what the repository said if asked."""
     record = shown.record
     return {
         "schema": "git-candidate.launch/1",
@@ -115,6 +123,8 @@ def as_object(shown: Shown) -> dict[str, object]:
         "seed": record.seed.kind,
         "receipt": _plain(shown.receipt),
         "refusal": _plain(shown.refusal),
+        "proven": proven,
+        "fault": error_object(fault),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from candidate.commands.common import (
     add_command,
     as_object,
+    error_object,
     nothing_in,
     opened_state,
     print_object,
@@ -44,7 +45,10 @@ def run(parsed: argparse.Namespace) -> int:
             {
                 "schema": "git-candidate.list/1",
                 "launches": [*map(as_object, found.shown)],
-                "damaged": {name: error.message for name, error in damaged.items()},
+                "damaged": [
+                    {"launch": name, "error": error_object(error)}
+                    for name, error in damaged.items()
+                ],
             }
         )
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from candidate.commands.common import (
     add_command,
     add_moved,
+    error_object,
     nothing_in,
     opened_for,
     opened_state,
@@ -105,9 +106,8 @@ def _as_object(one: Recovered) -> dict[str, object]:
         "launch": one.launch,
         "state": one.state,
         "removed": one.removed,
-        "error": None if one.error is None else {"code": one.error.code.name,
-                                                "message": one.error.message},
-    }  # fmt: skip
+        "error": error_object(one.error),
+    }
 
 
 def _as_text(one: Recovered) -> str:

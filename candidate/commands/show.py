@@ -45,8 +45,7 @@ def run(parsed: argparse.Namespace) -> int:
         shown = show(state, parsed.launch)
         fault = _fault(state, shown, parsed.repo)
     if parsed.format == "json":
-        told = None if fault is None else {"code": fault.code.name, "message": fault.message}
-        print_object(as_object(shown) | {"proven": _is_proven(shown, fault), "fault": told})
+        print_object(as_object(shown, proven=_is_proven(shown, fault), fault=fault))
     else:
         sys.stdout.write(as_text(shown))
         if fault is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -250,7 +251,8 @@ def test_the_list_has_every_launch_and_hides_none_behind_a_damaged_one(
     assert status == 6
     assert "imported" in out.splitlines()[0]
     assert "DAMAGED stateCorrupt" in out.splitlines()[1]
-    assert [*as_json(run, "list")["damaged"]] == [other.record.launch]
+    (damaged,) = as_json(run, "list")["damaged"]
+    assert (damaged["launch"], damaged["error"]["code"]) == (other.record.launch, "stateCorrupt")
     status, out, _ = run("recover")
     assert (status, "imported" in out, "stateCorrupt" in out) == (6, True, True)
     told = {one["launch"]: one["error"] for one in as_json(run, "recover")["launches"]}
@@ -364,7 +366,40 @@ def test_what_stops_the_work_is_class_6(
 
     monkeypatch.setattr("candidate.commands.listing.run", fail)
     assert cli.main(["list"]) == status
-    assert capsys.readouterr().err.startswith(f"git candidate: {text}")
+    told = capsys.readouterr()
+    assert (told.out, told.err.startswith(f"git candidate: {text}")) == ("", True)
+    assert cli.main(["list", "--format", "json"]) == status
+    again = capsys.readouterr()
+    assert again.err == told.err
+    found = json.loads(again.out)
+    assert found["message"] == text.rpartition(": ")[2]
+    assert found == {
+        "schema": "git-candidate.error/1",
+        "code": error.code.name if isinstance(error, ImportFailed) else None,
+        "class": status,
+        "message": found["message"],
+        "remedy": error.code.remedy if isinstance(error, ImportFailed) else None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        (["show", "f" * 32], 2, "launchUnknown"),
+        (["discard", "f" * 32], 2, "launchUnknown"),
+        (["check", "no.bundle", "--base", "main"], 2, None),
+        (["check", "no.bundle", "--base", "1" * 40, "--repo", "nowhere"], 2, "notARepository"),
+    ],
+    ids=["an unknown launch", "one to be discarded", "a wrong id", "no repository"],
+)
+def test_an_error_is_an_object_as_well(
+    run: Run, arguments: list[str], status: int, code: str | None
+) -> None:
+    found, out, err = run(*arguments, "--format", "json")
+    told = json.loads(out)
+    assert (found, told["class"], told["code"]) == (status, status, code)
+    assert told["message"] in err
+    assert out.count("\n") == 1
 
 
 def test_a_reader_that_has_gone_is_no_error_to_tell(
