@@ -153,7 +153,7 @@ class Launched(Event, frozen=True, tag="launched"):
 
 
 class Verified(Event, frozen=True, tag="verified"):
-    """Both verdicts are in: this artifact may be published."""
+    """packcheck accepts this artifact, and git is about to be asked; nothing is published."""
 
     artifact: Digest
     candidate: Oid

@@ -87,7 +87,7 @@ What is no command or option is told on standard error alone, with the usage.
 | field of the JSON object | type | meaning |
 | --- | --- | --- |
 | `schema` | string | Always `git-candidate.error/1`. |
-| `code` | string or null | A [refusal](refusals.md) or a [check](checks.md); null for what has none. |
+| `code` | string or null | A [refusal](refusals.md) or a [check](checks.md), if it has one. |
 | `class` | integer | The exit status. |
 | `message` | string | The same for people. |
 | `remedy` | string or null | What to do. |

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from types import UnionType
@@ -15,8 +16,10 @@ import msgspec
 import pytest
 from msgspec import Meta
 
+from importer.state import State
 from manifest import atoms, receipt, v1
 from manifest.codec import Record
+from manifest.launch import Launch
 from packparse.escape import quote
 from tests.docs.test_docs import DOCS, FENCED, ROOT, read, section
 from tests.support.consoles import Console, blocks, comparable
@@ -24,6 +27,7 @@ from tests.support.gitrepo import git
 from tests.support.launches import Scene, launch, make_host
 
 MANIFEST = read(DOCS / "reference" / "manifest-v1.md")
+LAUNCHES = read(DOCS / "reference" / "launch-record.md")
 RECEIPT = read(DOCS / "reference" / "receipt-v1.md")
 KINDS = ("Name", "LaunchId", "Oid", "Digest", "FileName", "FormatName", "Amount", "QuotedPath")
 CODE = r"^[A-Za-z0-9]{1,64}\Z"
@@ -43,7 +47,7 @@ def told(hint: object) -> str:
         comma = "," if " " in told(inner) else ""
         return f"{told(inner)}{comma} or null"
     if origin is Literal:
-        return f'`"{arguments[0]}"`'
+        return " or ".join(f'`"{one}"`' for one in arguments)
     if origin is dict:
         return f"map of {told(arguments[1])}"
     if origin is Annotated:
@@ -60,6 +64,9 @@ def of_annotated(inner: object, meta: Meta) -> str:
         return f"number from {meta.ge} to {meta.le}"
     if meta.pattern == CODE:
         return "code"
+    if meta.max_length is None:
+        (longest,) = re.findall(r"\{\d,(\d+)\}\\Z", meta.pattern or "")
+        return f"string of at most {longest} characters"
     return f"string of at most {meta.max_length:,} characters"
 
 
@@ -79,13 +86,14 @@ def fields_of(kind: type[Record], prefix: str = "") -> Iterator[tuple[str, str]]
         pytest.param(MANIFEST, "Fields", v1.Manifest, "mac", id="of a manifest"),
         pytest.param(RECEIPT, "Fields of a receipt", receipt.Receipt, "sha256", id="of a receipt"),
         pytest.param(RECEIPT, "Fields of a refusal", receipt.Refusal, "sha256", id="of a refusal"),
+        pytest.param(LAUNCHES, "Fields", Launch, "", id="of a launch"),
     ],
 )
 def test_the_fields_are_those_of_the_record(
     text: str, title: str, kind: type[Record], seal: str
 ) -> None:
     label = f'`"{kind.__struct_config__.tag}"`'
-    expected = [("format", label), *fields_of(kind), (seal, "`Digest`")]
+    expected = [("format", label), *fields_of(kind), *[(seal, "`Digest`")] * bool(seal)]
     assert ROW.findall(section(text, title)) == expected
 
 
@@ -170,6 +178,31 @@ def test_paths_are_quoted_as_the_page_shows_it() -> None:
     for digits, quoted, written in rows:
         assert quote(bytes.fromhex(digits)) == quoted
         assert msgspec.json.encode(quoted).decode() == written
+
+
+# --- launches from Python -----------------------------------------------------------------------
+
+
+def test_a_launch_that_the_page_records_is_imported(tmp_path: Path) -> None:
+    names: dict[str, Callable[[str, str, str, str], Launch]] = {}
+    (example,) = [block for kind, block in FENCED.findall(LAUNCHES) if kind == "python"]
+    exec(compile(example, "launch-record.md", "exec"), names)  # noqa: S102
+    host = make_host(tmp_path)
+    host.commit({"new.txt": b"new\n"})
+    (tmp_path / "export").mkdir()
+    state, repo, export = (str(tmp_path / name) for name in ("state", "host", "export"))
+    record = names["record"](state, repo, export, host.base)
+    scene = Scene(host, tmp_path, record)
+    scene.offer()
+    assert scene.run().receipt.launch == record.launch
+
+
+def test_the_functions_of_the_page_on_launches_are_there() -> None:
+    told = re.findall(r"^\| `(State|importer[\w.]*)\.(\w+)\(", LAUNCHES, re.MULTILINE)
+    assert len(told) == 6
+    for module, name in told:
+        place = State if module == "State" else importlib.import_module(module)
+        assert callable(getattr(place, name))
 
 
 # --- the commands of the page on receipts -------------------------------------------------------
