@@ -14,7 +14,12 @@ from tests.differential.hostile import ACCEPTED, COSTLY, REFUSED
 from tests.differential.hostile_container import Writer
 from tests.support import packs
 from tests.support.bundles import honest_bundle
-from tests.support.feeding import Verdict, refuses_bytes_after, verify_in_all_cuts
+from tests.support.feeding import (
+    Verdict,
+    refuses_bytes_after,
+    refuses_surplus,
+    verify_in_all_cuts,
+)
 from tests.support.test_support import LYING, ODD_BUT_VALID
 
 HONEST: dict[str, Writer] = {
@@ -82,7 +87,7 @@ def test_what_is_accepted_is_accepted_in_every_cut_and_ends_where_it_ends(
     for rules in RULES:
         # Both rule sets do not accept the same; git's accepts all of these.
         if all_cuts(data, fmt, rules).accepted:
-            refuses_bytes_after(data, options(fmt, rules))
+            refuses_surplus(data, options(fmt, rules))
         else:
             assert rules == "candidate"
 

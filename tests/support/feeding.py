@@ -330,6 +330,13 @@ def refuses_bytes_after(
     for length in (None, len(honest)):
         accepted = verify_in_all_cuts(honest, options, length=length)
         assert accepted.accepted, accepted.findings
+    return refuses_surplus(honest, options, surplus)
+
+
+def refuses_surplus(
+    honest: bytes, options: Options | None = None, surplus: bytes = b"\0"
+) -> Verdict:
+    """Do the same of a file that has been found to be accepted in all cuts."""
     longer = honest + surplus
     verdict = verify_in_all_cuts(longer, options)
     assert verdict.codes == [codes.TRAILING_BYTES.name]
