@@ -31,19 +31,15 @@ LAST = range(STARTS[-2], STARTS[-1])
 def slow(data: bytes) -> tuple[list[bytes], int] | None:
     """What has to come out, found by trying; None for damage.
 
-    The journal is the longest run of whole frames. What follows is a torn frame, if a crash can
-    have left it: no whole frame is in it, and it is not longer than its length says, or a length
-    that was not written and nothing else.
+    The journal is the longest run of whole frames. What follows is a torn frame, of which any part
+    may be missing, if no whole frame is in it.
     """
     found, at = [], 0
     while (payload := _whole(data, at)) is not None:
         found.append(payload)
         at += HEAD + len(payload)
-    rest = data[at:]
-    length = int.from_bytes(rest[:4], "big")
-    torn = len(rest) < HEAD or (0 < length <= LARGEST and len(rest) <= HEAD + length)
     behind = any(_whole(data, place) is not None for place in range(at + 1, len(data)))
-    return (found, at) if not behind and (torn or not any(rest)) else None
+    return None if behind else (found, at)
 
 
 def _whole(data: bytes, at: int) -> bytes | None:
@@ -122,14 +118,51 @@ def test_a_frame_at_another_place_is_no_frame() -> None:
     assert frames(DATA + frame(b"payload", 0)) == (PAYLOADS, len(DATA))
 
 
+TORN = {
+    "its head was not written, and a part of the rest was": b"\0" * 20 + b"x",
+    "blocks of an older file": b"something that was there before",
+    "a length that no frame has": struct.pack(">IQ", LARGEST + 1, 0),
+    "a length that is shorter than the rest": frame(b"long", 0)[:-1] + b"xx",
+}
+
+
+@pytest.mark.parametrize("rest", TORN.values(), ids=TORN)
+def test_what_is_no_frame_and_has_none_behind_it_is_a_torn_one(rest: bytes) -> None:
+    assert frames(DATA + rest) == (PAYLOADS, len(DATA))
+
+
+BLOCK = 4_096
+
+
+@pytest.mark.parametrize("filler", [b"\0", b"\x5a"], ids=["zeros", "an older file"])
+@pytest.mark.parametrize("begin", [0, 1, BLOCK - HEAD, BLOCK - 2, BLOCK - 1])
+def test_whatever_blocks_of_the_last_frame_were_not_written_it_is_cut(
+    begin: int, filler: bytes
+) -> None:
+    """``begin`` is where in a block the frame begins; a receipt of many commits has five."""
+    first = frame(b"x" * (BLOCK + begin - HEAD), 0)
+    last = frame(b'{"commits":["%b"]}' % (b"0123456789abcdef" * 1_120), len(first))
+    starts = [len(first), *range(len(first) // BLOCK * BLOCK + BLOCK, len(first + last), BLOCK)]
+    blocks = list(zip(starts, [*starts[1:], len(first + last)], strict=True))
+    assert len(blocks) in {5, 6}
+    for missing in range(1, 1 << len(blocks)):
+        data = bytearray(first + last)
+        for number, (at, end) in enumerate(blocks):
+            if missing >> number & 1:
+                data[at:end] = filler * (end - at)
+        # The first block may have but zeros of the length.
+        if data != first + last:
+            assert frames(bytes(data)) == ([first[HEAD:]], len(first))
+
+
 # --- damage --------------------------------------------------------------------------------------
 
 DAMAGED = {
-    "zeros, and then something": DATA + b"\0" * 20 + b"x",
-    "zeros, and then a frame": DATA + b"\0" * 20 + frame(b"x", len(DATA) + 20),
-    "text after the last frame": DATA + b"something that somebody wrote by hand",
-    "a length that no frame has": DATA + struct.pack(">IQ", LARGEST + 1, 0),
-    "a torn frame, and more than it can hold": DATA + frame(b"long", 0)[:-1] + b"xx",
+    "a frame behind zeros": DATA + b"\0" * 20 + frame(b"x", len(DATA) + 20),
+    "a frame behind text": DATA + b"by hand" + frame(b"x", len(DATA) + 7),
+    "a frame behind a length that no frame has": (
+        DATA + struct.pack(">IQ", LARGEST + 1, 0) + frame(b"x", len(DATA) + HEAD)
+    ),
     "a whole frame behind a torn one": (
         DATA + frame(b"y" * 90, len(DATA))[:40] + frame(b"x", len(DATA) + 40)
     ),

@@ -117,6 +117,10 @@ def _journal(*payloads: bytes) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(data)
 
 
+def _with_a_frame(data: bytes) -> bytes:
+    return data + frame(encode_event(VERIFIED), len(data))
+
+
 def _moved(path: Path) -> None:
     path.rename(path.with_name("elsewhere"))
     path.symlink_to("elsewhere")
@@ -138,7 +142,7 @@ CORRUPT: dict[str, tuple[Callable[[Path], object], str]] = {
         _journal(encode_event(VERIFIED)), "the journal: the first event is no launch",
     ),
     "a frame is damaged": (
-        lambda path: path.write_bytes(path.read_bytes() + b"x" * 40),
+        lambda path: path.write_bytes(_with_a_frame(path.read_bytes() + b"x" * 40)),
         "the journal: the frame at byte",
     ),
     "a frame is no event": (
@@ -178,8 +182,9 @@ def test_a_journal_that_grew_beyond_all_bounds_is_not_read(
 ) -> None:
     monkeypatch.setattr("importer.journal._LARGEST", 5_000)
     os.truncate(place / "journal", 1 << 40)
-    with pytest.raises(OSError, match="more than 5000 bytes"), peeked(state, LAUNCH):
+    with pytest.raises(ImportFailed, match="more than 5000 bytes") as failed, peeked(state, LAUNCH):
         pytest.fail("it is opened")
+    assert (failed.value.code, failed.value.retry) == (STATE_CORRUPT, False)
 
 
 # --- events --------------------------------------------------------------------------------------

@@ -327,7 +327,7 @@ def test_a_launch_of_another_repository_is_not_waited_for(
 
 
 def test_rooms_of_dead_processes_are_swept_as_well(scene: Scene) -> None:
-    (scene.state / "work" / "dead").mkdir()
+    (scene.state / "work" / ("de" * 8)).mkdir()
     with scene.opened() as repository:
         recover_all(repository)
     assert [path.name for path in (scene.state / "work").iterdir()] == ["lock"]
@@ -405,7 +405,7 @@ def test_all_who_share_a_repository_can_hold_its_lock(mask: int, scene: Scene) -
     try:
         with scene.opened(World()) as repository, own_lock(repository, LAUNCH, 0):
             path = scene.host.common / L1
-            assert path.stat().st_mode & 0o777 == 0o664
+            assert path.stat().st_mode & 0o777 == 0o660
             assert path.read_text().startswith(f"process {os.getpid()} for launch {LAUNCH} since")
     finally:
         os.umask(before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from importer import quarantine, recover
-from importer.errors import BASE_MISSING, ImportRefused
+from importer.errors import BASE_MISSING, STORE_CORRUPT, ImportFailed, ImportRefused
 from importer.journal import opened
 from importer.repository import Repository
 from importer.world import World
@@ -124,16 +124,26 @@ def test_a_publication_that_lost_its_keep_gets_another_one(made: Bench) -> None:
     assert (made.packs / KEEP).read_text() == f"git-candidate.keep/1\n{LAUNCH}\n"
 
 
-@pytest.mark.parametrize(
-    "there", [(), (".keep",), (".keep", ".pack"), (".keep", ".pack", ".rev")], ids=repr
-)
-def test_half_a_publication_is_taken_back(there: tuple[str, ...], made: Bench) -> None:
-    made.note(Publishing(at=1, receipt=made.receipt))
-    (made.packs / f"{STEM}.rev").touch()
-    for path in made.packs.glob(f"{STEM}*"):
+# A power failure may also have left it without its .keep.
+HALVES = [
+    (), (".keep",), (".keep", ".pack"), (".keep", ".pack", ".rev"), (".pack",), (".pack", ".rev"),
+    (".idx",), (".keep", ".rev", ".idx"),
+]  # fmt: skip
+
+
+def _leave_only(bench: Bench, there: tuple[str, ...]) -> None:
+    (bench.packs / f"{STEM}.rev").touch()
+    for path in bench.packs.glob(f"{STEM}*"):
         if path.suffix not in there:
             path.unlink()
+
+
+@pytest.mark.parametrize("there", HALVES, ids=repr)
+def test_half_a_publication_is_taken_back(there: tuple[str, ...], made: Bench) -> None:
+    made.note(Publishing(at=1, receipt=made.receipt))
+    _leave_only(made, there)
     assert made.settle() == ([], None)
+    assert (made.taken, made.again) == (1 if there else 0, 0)
     assert made.published == set()
 
 
@@ -147,11 +157,17 @@ def _other_commits(bench: Bench) -> None:
     bench.receipt = msgspec.structs.replace(bench.receipt, commits=["1" * 40])
 
 
-@pytest.mark.parametrize("damage", [_cut, _other_commits], ids=["another index", "other commits"])
-def test_a_publication_that_is_visible_and_not_what_was_meant_is_let_go(
-    damage: Callable[[Bench], None], made: Bench
-) -> None:
-    damage(made)
+def test_a_publication_with_another_index_is_told_and_left_as_it_is(made: Bench) -> None:
+    _cut(made)
+    made.note(Publishing(at=1, receipt=made.receipt))
+    with pytest.raises(ImportFailed, match=f"{STEM}.idx has other bytes") as failed:
+        made.settle()
+    assert (failed.value.code, failed.value.retry) == (STORE_CORRUPT, False)
+    assert made.published == {".pack", ".idx", ".keep"}
+
+
+def test_a_publication_that_is_visible_and_not_what_was_meant_is_let_go(made: Bench) -> None:
+    _other_commits(made)
     made.note(Publishing(at=1, receipt=made.receipt))
     assert made.settle() == ([], None)
     # Somebody may use what is visible.
@@ -183,14 +199,42 @@ def test_the_last_publication_of_several_counts(made: Bench) -> None:
     assert made.settle() == ([], made.receipt)
 
 
-def test_a_receipt_that_is_there_is_left_alone(made: Bench) -> None:
-    made.note(Publishing(at=1, receipt=made.receipt))
-    with opened(made.repository.state, LAUNCH, timeout=0) as file:
-        file.write_receipt(made.receipt)
-    (made.packs / f"{STEM}.idx").unlink()
+def _imported(bench: Bench) -> None:
+    """Let the receipt be there, as after an import that is done."""
+    bench.note(Publishing(at=1, receipt=bench.receipt))
+    with opened(bench.repository.state, LAUNCH, timeout=0) as file:
+        file.write_receipt(bench.receipt)
+
+
+def test_an_import_that_is_done_is_left_alone(made: Bench) -> None:
+    _imported(made)
     assert made.settle() == ([], made.receipt)
     assert (made.taken, made.again) == (0, 0)
-    assert made.published == {".pack", ".keep"}
+    assert made.published == {".pack", ".idx", ".keep"}
+
+
+@pytest.mark.parametrize("there", HALVES, ids=repr)
+def test_half_of_a_repeated_publication_is_taken_back_and_its_receipt_stays(
+    there: tuple[str, ...], made: Bench
+) -> None:
+    """The pack of a receipt was lost, and the import that was to bring it again was killed."""
+    _imported(made)
+    _leave_only(made, there)
+    assert made.settle() == ([], made.receipt)
+    assert (made.taken, made.again) == (1 if there else 0, 0)
+    assert made.published == set()
+
+
+@pytest.mark.parametrize("there", [(".keep", ".pack"), (".keep",)], ids=repr)
+def test_half_a_publication_that_another_launch_is_about_to_end_is_left(
+    there: tuple[str, ...], made: Bench
+) -> None:
+    _imported(made)
+    _leave_only(made, there)
+    (made.packs / KEEP).write_text(f"git-candidate.keep/1\n{OTHER}\n")
+    assert made.settle() == ([], made.receipt)
+    assert (made.taken, made.again) == (0, 0)
+    assert made.published == set(there)
 
 
 @pytest.mark.parametrize("receipt", [True, False], ids=["with a receipt", "without one"])
@@ -244,10 +288,10 @@ def test_nothing_of_the_store_is_removed_without_the_lock(
     held: list[bool] = []
     remove = type(files).remove_folder
 
-    def watched(*arguments: object, at: int) -> bool:
+    def watched(name: str, *, at: int, **more: int) -> bool:
         if at == made.repository.objects:
             held.append(made.is_held)
-        return remove(files, str(arguments[-1]), at=at)
+        return remove(files, name, at=at, **more)
 
     _leave(made)
     monkeypatch.setattr(files, "remove_folder", watched)

@@ -419,7 +419,7 @@ def test_a22_a_launch_of_another_repository_is_refused(own: Gate, tmp_path: Path
         record = scene.record
         other.repository.state.add(record)
         stranger = Scene(scene.host, place, record)
-        other.refuse(stranger, "repositoryChanged", POLICY, 1)
+        other.refuse(stranger, "repositoryChanged", POLICY, 0)
     own.accept(scene)
 
 
@@ -435,7 +435,7 @@ def test_a22_a_repository_that_is_replaced_is_refused(step: Step | None, own: Ga
 
     if step is None:
         replace()
-        own.refuse(scene, "repositoryChanged", POLICY, 1)
+        own.refuse(scene, "repositoryChanged", POLICY, 0)
         return
     with pytest.raises(ImporterError) as caught:
         own.run(scene, on_step=_at(step, replace))

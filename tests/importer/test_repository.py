@@ -180,9 +180,11 @@ def test_it_goes_on_with_what_it_opened_whatever_takes_its_place(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("mode", "shared"), [(0o755, 0o644), (0o2775, 0o664), (0o700, 0o600), (0o2770, 0o660)]
-)
-def test_files_for_others_have_the_permissions_of_the_store(
+    ("mode", "shared"),
+    [(0o755, 0o600), (0o2775, 0o660), (0o700, 0o600), (0o2770, 0o660), (0o777, 0o666),
+     (0o705, 0o600), (0o707, 0o606), (0o500, 0o600)],
+)  # fmt: skip
+def test_the_lock_is_for_those_who_may_write_to_the_store(
     mode: int, shared: int, tmp_path: Path
 ) -> None:
     repo = init(tmp_path / "repo", bare=True)

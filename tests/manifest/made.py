@@ -85,7 +85,7 @@ RECEIPT = Receipt(
     candidate=CANDIDATE,
     commits=[FIRST, CANDIDATE],
     artifact=MANIFEST.artifact,
-    pack=Pack(name="pack-" + "5" * 40, bytes=1000, sha256="6" * 64, appended=0),
+    pack=Pack(name="pack-" + "5" * 40, bytes=1000, sha256="6" * 64, index="9" * 64, appended=0),
     objects=Objects(count=7, sha256="7" * 64),
     packcheck=PackcheckVerdict(version="0.1.0", policy="candidate", found={"badFilemode": 1}),
     git=GitVerdict(version="2.39.5", relaxed=["zeroPaddedFilemode"]),

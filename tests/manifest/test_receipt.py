@@ -81,6 +81,7 @@ RECEIPTS: dict[str, Receipt] = {
     "another state": replace(RECEIPT, state="offered"),
     "an id that is none": replace(RECEIPT, base="1" * 39),
     "a pack that is a path": replace(RECEIPT, pack=replace(RECEIPT.pack, name="../x")),
+    "an index without a digest": replace(RECEIPT, pack=replace(RECEIPT.pack, index="")),
     "a number below zero": replace(RECEIPT, times=replace(RECEIPT.times, published=-1)),
     "a code that is none": replace(RECEIPT, git=replace(RECEIPT.git, relaxed=["a b"])),
     "too many codes": replace(RECEIPT, git=replace(RECEIPT.git, relaxed=["a"] * 201)),
@@ -99,7 +100,7 @@ def test_a_receipt_that_could_not_be_read_again_is_not_written(name: str) -> Non
 
 FINDING = REFUSAL.findings[0]
 REFUSALS: dict[str, Refusal] = {
-    "no step": replace(REFUSAL, step=0),
+    "no step": replace(REFUSAL, step=-1),
     "a step that there is not": replace(REFUSAL, step=12),
     "no class": replace(REFUSAL, klass=0),
     "a class that there is not": replace(REFUSAL, klass=7),

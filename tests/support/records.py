@@ -51,7 +51,9 @@ def receipt_record(launch: str = LAUNCH, **changes: object) -> Receipt:
         candidate=CANDIDATE,
         commits=[CANDIDATE],
         artifact=Artifact(name="candidate.bundle", bytes=10, sha256="a" * 64, objects=3),
-        pack=receipts.Pack(name="pack-" + "d" * 40, bytes=9, sha256="e" * 64, appended=0),
+        pack=receipts.Pack(
+            name="pack-" + "d" * 40, bytes=9, sha256="e" * 64, index="9" * 64, appended=0
+        ),
         objects=receipts.Objects(count=3, sha256="f" * 64),
         packcheck=receipts.PackcheckVerdict(version="0.1.0", policy="candidate", found={}),
         git=receipts.GitVerdict(version="2.39.5", relaxed=[]),
