@@ -10,6 +10,8 @@ import pytest
 from corpus import build, replay
 from packparse import options
 from packparse.options import Options
+from tests.support import jobs
+from tests.support.aside import aside
 from tests.support.jobs import timeless
 
 ROWS: dict[str, dict[str, Any]] = build.load_index()
@@ -19,12 +21,15 @@ FILES = [name for name, row in ROWS.items() if (build.ROOT / row["file"]).is_fil
 WORK_AGAIN = {"restoredTooMuch", "deltasTooLong"}
 
 
-@pytest.mark.usefixtures("eager")
+@functools.lru_cache(1)
+def alone(name: str) -> dict[str, Any]:
+    return aside(jobs.replayed, name, jobs=1)
+
+
 @pytest.mark.parametrize("number", [2, 4], ids="{} jobs".format)
 @pytest.mark.parametrize("name", FILES)
 def test_the_report_is_that_of_one_process(name: str, number: int) -> None:
-    alone = timeless(replay.verify(ROWS[name]))
-    assert timeless(replay.verify(ROWS[name], jobs=number)) == alone
+    assert aside(jobs.replayed, name, jobs=number) == alone(name)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -6,23 +6,22 @@ four, and what is said of them is all the same; so those tests hold for these as
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from packparse.codes import RULES
-from packparse.limits import Limits
 from packparse.objectformat import FORMATS
-from packparse.options import Options
 from tests.differential.hostile import ACCEPTED, BY_ID, REFUSED, WARNED
 from tests.support import gitrepo, jobs, packs
+from tests.support.aside import aside
 from tests.support.gitrepo import git
-from tests.support.jobs import told, verified
 from tests.support.test_support import LYING
 
-pytestmark = pytest.mark.usefixtures("eager")
 together = pytest.mark.parametrize("number", [2, 4], ids="{} jobs".format)
 BUDGET = 1_000
 
@@ -33,16 +32,14 @@ WRITERS |= {name: write for name, (_id, write) in {**BY_ID, **WARNED}.items()}
 def agree(pack: bytes, fmt: str, number: int, *, chunk: int = jobs.CHUNK) -> None:
     """Check that a pack gets the report, and its objects the ids, that one process gives."""
     for rules in RULES:
-        about = {"rules": rules, "object_format": FORMATS[fmt]}
-        alone = verified(pack, _options(about), jobs=1, chunk=chunk)
-        options = _options({**about, "cache_budget": BUDGET})
-        shared = verified(pack, options, jobs=number, chunk=chunk)
-        assert told(shared.report) == told(alone.report), rules
-        assert shared.table.sorted_ids() == alone.table.sorted_ids(), rules
+        about = (pack, fmt, rules, "history")
+        shared = aside(jobs.outcome, *about, jobs=number, chunk=chunk, budget=BUDGET)
+        assert shared == alone(pack, fmt, rules, chunk), rules
 
 
-def _options(about: dict[str, object]) -> Options:
-    return Options(limits=Limits("history"), **about)  # type: ignore[arg-type]
+@functools.lru_cache(len(RULES))
+def alone(pack: bytes, fmt: str, rules: str, chunk: int) -> tuple[dict[str, Any], list[bytes]]:
+    return aside(jobs.outcome, pack, fmt, rules, "history", jobs=1, chunk=chunk)
 
 
 @together

@@ -19,7 +19,8 @@ from packparse.options import Options
 from packparse.share import runs
 from packparse.table import EntryTable
 from tests.support import jobs, packs
-from tests.support.jobs import copied, told, verified
+from tests.support.aside import aside
+from tests.support.jobs import copied, summary, told, verified
 from tests.support.packs import PackBuilder, copy, delta, insert
 
 together = pytest.mark.parametrize("number", [2, 4], ids="{} jobs".format)
@@ -182,11 +183,11 @@ DELTAS = [
 @pytest.mark.parametrize("name", CASES)
 def test_the_report_is_that_of_one_process(name: str, rules: str, budget: int, number: int) -> None:
     options = Options(rules=rules, cache_budget=budget)
-    alone = verified(CASES[name], Options(rules=rules), jobs=1)
-    for way in (verified, copied):
-        shared = way(CASES[name], options, jobs=number)
-        assert told(shared.report) == told(alone.report)
-        assert shared.table.sorted_ids() == alone.table.sorted_ids()
+    pack = CASES[name]
+    alone = summary(verified(pack, Options(rules=rules), jobs=1))
+    about = (pack, "sha1", rules, "candidate")
+    assert aside(jobs.outcome, *about, jobs=number, budget=budget) == alone
+    assert summary(copied(pack, options, jobs=number)) == alone
 
 
 @eagerly

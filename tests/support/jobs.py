@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import marshal
 import os
@@ -16,9 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from corpus import build, replay
 from packparse import ahead, scan, share
 from packparse.forks import Forks
 from packparse.formats.json import render
+from packparse.limits import Limits
+from packparse.objectformat import FORMATS
 from packparse.options import Options
 from packparse.report import Report
 from packparse.verify import Verifier
@@ -138,6 +142,46 @@ def _through(verifier: Verifier, pack: bytes, workers: Workers | None, chunk: in
         verifier.feed(pack[at : at + chunk])
     verifier.finish(read_at)
     return verifier
+
+
+# --- called aside, in a process that is quickly copied -------------------------------------------
+
+
+def outcome(
+    pack: bytes,
+    fmt: str,
+    rules: str,
+    limits: str,
+    *,
+    jobs: int,
+    chunk: int = CHUNK,
+    budget: int | None = None,
+) -> tuple[dict[str, Any], list[bytes]]:
+    """What is said of a pack, and its ids."""
+    options = Options(rules=rules, object_format=FORMATS[fmt], limits=Limits(limits))
+    if budget is not None:
+        options.cache_budget = budget
+    with eager():
+        return summary(verified(pack, options, jobs=jobs, chunk=chunk))
+
+
+def replayed(name: str, jobs: int) -> dict[str, Any]:
+    """What the command says of a case of the corpus."""
+    with eager():
+        return timeless(replay.verify(_rows()[name], jobs=jobs))
+
+
+@functools.cache
+def _rows() -> dict[str, Any]:
+    return build.load_index()
+
+
+# --- what was said ------------------------------------------------------------------------------
+
+
+def summary(verifier: Verifier) -> tuple[dict[str, Any], list[bytes]]:
+    """What is said of a file, and the ids of its objects."""
+    return told(verifier.report), list(verifier.table.sorted_ids())
 
 
 def told(report: Report) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import bundles, gitrepo, packs
+from tests.support.aside import aside
 from tests.support.packs import PackBuilder
 
 FORMATS = ("sha1", "sha256")
@@ -293,3 +295,23 @@ def test_the_callers_git_variables_are_not_seen(
     monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'core.bare=x'")
     assert gitrepo.object_format(repo) == "sha1"
     assert gitrepo.git_version() >= (2, 30)
+
+
+# --- calls that a small process answers ---------------------------------------------------------
+
+
+def test_a_call_is_answered_by_another_process_which_stays() -> None:
+    pid = aside(os.getpid)
+    assert pid != os.getpid()
+    assert aside(os.getpid) == pid
+    assert aside(int, "11", base=3) == 4
+
+
+def test_what_a_call_raises_is_raised_where_it_was_asked_for() -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        aside(int, "x")
+    assert aside(int, "1") == 1
+
+
+def test_what_a_call_prints_is_no_answer() -> None:
+    assert aside(print, "printed by a test") is None
