@@ -62,7 +62,10 @@ def _end(repository: Repository, file: LaunchFile, receipt: Receipt, lock: Lock)
         if publish.is_whole(repository, receipt):
             file.write_receipt(receipt)
             return
-    _take_back(repository, receipt, lock)
+        with taken(lock):
+            publish.release(repository, stem, receipt.launch)
+    else:
+        _take_back(repository, receipt, lock)
 
 
 def _take_back(repository: Repository, receipt: Receipt, lock: Lock) -> None:
