@@ -31,6 +31,7 @@ from importer.errors import (
     LAUNCH_DISCARDED,
     OTHER_CANDIDATE,
     RECEIPT_CONTRADICTED,
+    ImportFailed,
     ImportRefused,
     translated,
 )
@@ -310,8 +311,9 @@ class _Import:
         if known.artifact != manifest.artifact:
             message = f"the receipt is for {known.candidate}, here is {manifest.candidate}"
             raise ImportRefused(OTHER_CANDIDATE, message)
-        if known.pack.sha256 != indexed.digests[".pack"]:
-            message = "git makes another pack of the same artifact than it made before"
+        made = (indexed.digests[".pack"], indexed.digests[".idx"])
+        if made != (known.pack.sha256, known.pack.index):
+            message = "git makes another pack or index of the same artifact than it made before"
             raise ImportRefused(RECEIPT_CONTRADICTED, message)
         return known
 
@@ -373,7 +375,7 @@ class _Import:
         try:
             self._file.write_refusal(self._refusal(refused))
             self._file.append(Refused(at=self._world.seconds(), code=refused.code.name))
-        except (OSError, RecordError) as error:
+        except (OSError, RecordError, ImportFailed) as error:
             refused.add_note(f"the refusal could not be recorded: {error}")
 
     def _refusal(self, refused: ImportRefused) -> receipts.Refusal:

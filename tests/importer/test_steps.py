@@ -14,6 +14,7 @@ import pytest
 from importer import git, publish
 from importer.errors import (
     FILE_FAILED,
+    JOURNAL_FULL,
     LAUNCH_DISCARDED,
     ORIGIN_UNSAFE,
     OTHER_CANDIDATE,
@@ -231,6 +232,19 @@ def _with_pack(receipt: Receipt, pack: receipts.Pack) -> Receipt:
     return Receipt(**(fields | {"pack": pack}))
 
 
+def test_another_index_of_the_same_artifact_contradicts_the_receipt(scene: Scene) -> None:
+    first = run(scene).receipt
+    lose_pack(scene, first)
+    pack = msgspec.structs.replace(first.pack, index="0" * 64)
+    (scene.state / "launches" / LAUNCH / "receipt.json").write_bytes(
+        receipts.write_receipt(_with_pack(first, pack))
+    )
+    with pytest.raises(ImportRefused, match="git makes another pack or index") as refused:
+        run(scene)
+    assert (refused.value.code, refused.value.step) == (RECEIPT_CONTRADICTED, Step.PUBLISH)
+    assert list(packs_of(scene).glob(f"{first.pack.name}.*")) == []
+
+
 def test_nothing_is_imported_under_a_launch_that_was_discarded(scene: Scene) -> None:
     with scene.opened() as repository:
         discard(repository, LAUNCH)
@@ -403,3 +417,27 @@ def test_a_refusal_that_breaks_the_bounds_of_a_record_is_raised_all_the_same(
     (note,) = refused.value.__notes__
     assert note.startswith("the refusal could not be recorded: recordInvalid")
     assert run(scene).receipt.candidate == scene.host.candidate
+
+
+def test_a_refusal_that_a_full_journal_has_no_room_for_is_raised_all_the_same(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importer.journal._RESERVE", 64 << 20)
+    scene.offer(run="run-8")
+    with pytest.raises(ImportRefused, match="bindingMismatch") as refused:
+        run(scene)
+    (note,) = refused.value.__notes__
+    assert note.startswith("the refusal could not be recorded: journalFull")
+
+
+def test_a_launch_whose_journal_is_full_can_be_discarded_and_no_more(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importer.journal._RESERVE", 64 << 20)
+    with pytest.raises(ImportFailed) as failed:
+        run(scene)
+    assert (failed.value.code, failed.value.step) == (JOURNAL_FULL, Step.JOURNAL)
+    assert not failed.value.retry
+    assert list(packs_of(scene).glob("*.keep")) == []
+    with scene.opened() as repository:
+        assert discard(repository, LAUNCH).state == "discarded"
