@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from importer.state import State
+    from importer.state import State, Workroom
 
 __all__ = ["Repository", "folder_record"]
 
@@ -58,8 +58,9 @@ class Repository:
 
     def close(self) -> None:
         """End the process that reads, and close the folders; nothing can be done with it then."""
-        self._open.close()
+        # First, so that nothing can be done with it either where this does not end well.
         self._folders.clear()
+        self._open.close()
 
     def _open_all(self, path: str) -> None:
         found = git.layout(path)
@@ -73,10 +74,10 @@ class Repository:
         self._folder("objects", "objects", self.common)
         self._folder("packs", "pack", self.objects)
         self.folder = folder_record(found.common_dir, self.common)
-        self.room = self._open.enter_context(self.state.workroom())
+        self._room = self._open.enter_context(self.state.workroom())
         bench = self._open.enter_context(self._bench("reader", self._objects_path))
-        self.reader = StoreReader(bench, self.object_format)
-        self._open.callback(self.reader.close)
+        self._reader = StoreReader(bench, self.object_format)
+        self._open.callback(self._reader.close)
 
     @property
     def common(self) -> int:
@@ -93,12 +94,27 @@ class Repository:
         """The folder of packs, open."""
         return self._descriptor("packs")
 
+    @property
+    def room(self) -> Workroom:
+        """The folder for its temporary files."""
+        self._check_open()
+        return self._room
+
+    @property
+    def reader(self) -> StoreReader:
+        """The process that reads its objects."""
+        self._check_open()
+        return self._reader
+
     def _descriptor(self, name: str) -> int:
+        self._check_open()
+        return self._folders[name]
+
+    def _check_open(self) -> None:
         # The number of a closed folder may be that of another one by now.
-        if name not in self._folders:
+        if not self._folders:
             message = "the repository is closed"
             raise MisuseError(message)
-        return self._folders[name]
 
     def _folder(self, key: str, name: str, at: int | None) -> None:
         shown = shorten(os.fsencode(name))
