@@ -95,7 +95,6 @@ class State:
         if self._make:
             with suppress(FileExistsError):
                 files.make_folder(self.path)
-                self._sync_parent()
         elif not os.path.lexists(self.path):
             raise ImportRefused(STATE_MISSING, f"there is no folder {self._shown()}")
         self._keep("", self.path, None)
@@ -165,6 +164,8 @@ class State:
                 raise ImportRefused(STATE_MISSING, f"{self._shown()} is empty")
             with held(self.world, _LOCK, at=self.folder, who="a new label", timeout=_PATIENCE):
                 if self._label() is None:
+                    # Also for a process that made the folder and was killed.
+                    self._sync_parent()
                     files.replace("format", _FORMAT, at=self.folder)
         label = self._label()
         if label is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -254,7 +255,7 @@ def test_a_label_that_is_a_link_is_corrupt(tmp_path: Path) -> None:
 
 
 MAKING = [
-    "mkdir PATH", "create lock", "truncate lock", "write lock", "unlink tmp_format",
+    "mkdir PATH", "create lock", "truncate lock", "write lock", "fsync PARENT", "unlink tmp_format",
     "create tmp_format", "write tmp_format", "chmod tmp_format", "fsync tmp_format",
     "rename tmp_format format", "fsync state", "mkdir launches", "mkdir work",
 ]  # fmt: skip
@@ -263,7 +264,31 @@ MAKING = [
 def test_it_is_labelled_before_anything_is_in_it(tmp_path: Path) -> None:
     files = Telling()
     State(str(tmp_path / "state"), World(files)).close()
-    assert [told.replace(f"{tmp_path}/state", "PATH") for told in files.seen] == MAKING
+    seen = [told.replace(f"{tmp_path}/state", "PATH") for told in files.seen]
+    assert [told.replace(tmp_path.name, "PARENT") for told in seen] == MAKING
+
+
+def test_its_name_is_durable_also_where_the_one_that_made_it_was_killed(tmp_path: Path) -> None:
+    files = Telling()
+    (tmp_path / "state").mkdir(0o700)
+    State(str(tmp_path / "state"), World(files)).close()
+    assert f"fsync {tmp_path.name}" in files.seen
+    files.seen.clear()
+    State(str(tmp_path / "state"), World(files)).close()
+    assert f"fsync {tmp_path.name}" not in files.seen
+
+
+def test_it_is_made_in_a_folder_that_may_not_be_read(tmp_path: Path) -> None:
+    class Blind(Telling):
+        def open_folder(self, name: str, *, at: int | None = None) -> int:
+            if name == str(tmp_path):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return super().open_folder(name, at=at)
+
+    files = Blind()
+    State(str(tmp_path / "state"), World(files)).close()
+    assert "rename tmp_format format" in files.seen
+    assert f"fsync {tmp_path.name}" not in files.seen
 
 
 # That a note cannot be left in a lock keeps nobody from holding it.
@@ -276,8 +301,9 @@ def test_whatever_fails_while_it_is_made_the_next_one_makes_it(
 ) -> None:
     path = str(tmp_path / "state")
     before = open_descriptors()
+    told = failing.replace("PATH", path).replace("PARENT", tmp_path.name)
     with pytest.raises(ImportFailed, match="fileFailed: No space left"):
-        State(path, World(Telling([failing.replace("PATH", path)])))
+        State(path, World(Telling([told])))
     assert open_descriptors() == before
     State(path).close()
     assert tree(tmp_path / "state") == ["format", "launches", "lock", "work"]
