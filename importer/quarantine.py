@@ -38,9 +38,11 @@ __all__ = ["Indexed", "digest", "index", "prefix", "quarantined"]
 
 _CHUNK = 1 << 20
 # Errors that say nothing of the pack (in the C locale): no room, no permission, a quota, a limit of
-# ours, a broken disk, no memory. They end a line of git's own; what fsck says may quote a producer.
+# ours, a broken disk, no memory. They end a line of git's own; what fsck says of an object may
+# quote a producer.
 _ENVIRONMENT = re.compile(
-    rb"^(?:fatal|error): (?:[^\n]*(?:No space left on device|Permission denied|quota exceeded"
+    rb"^(?:fatal|error): (?!object )"
+    rb"(?:[^\n]*(?:No space left on device|Permission denied|quota exceeded"
     rb"|Read-only file system|File too large|Input/output error|Cannot allocate memory"
     rb"|Too many open files|No such file or directory|Resource temporarily unavailable)"
     rb"|Out of memory, [^\n]*|unable to create (?:temporary|thread)[^\n]*)$",

@@ -315,6 +315,18 @@ TEXTS = {
     "too many files": "error: open: Too many open files",
     "no threads": "fatal: unable to create thread: Resource temporarily unavailable",
 }
+# What somebody else wrote is no word of git's own.
+QUOTED = {
+    "an object": "error: object 12: gitmodulesUrl: disallowed url: No space left on device",
+    "a warning": "warning: object 12: Permission denied\nfatal: fsck error in packed object",
+    "the middle of a line": "fatal: bad name: No space left on device, it says",
+}
+ENDS |= {
+    f"it quotes in {what}": (
+        f"echo '{text}' >&2; exit 128", ImportRefused, "git index-pack: ",
+    )
+    for what, text in QUOTED.items()
+}  # fmt: skip
 ENDS |= {
     f"it has {what}": (f"echo '{text}' >&2; exit 128", ImportFailed, f"git index-pack: {text}")
     for what, text in TEXTS.items()
