@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from importer.durable import UnsafeFileError, check_plain, identity
 from importer.errors import LOCK_BUSY, LOCK_UNSAFE, ImporterError, ImportFailed, ImportRefused
+from packparse.errors import MisuseError
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     Lock = Callable[[], AbstractContextManager[object]]
 
 __all__ = ["L1", "Lock", "held", "taken"]
+
+# What our own lock raises, and what that of an engine does where it gives up.
+_OURS = (ImporterError, MisuseError, OSError)
+_BUSY = (TimeoutError, BlockingIOError)
 
 # The name of L1 in a repository's common folder.
 L1 = "git-candidate.lock"
@@ -69,9 +74,9 @@ def taken(lock: Lock) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             stack.enter_context(lock())
-        except (ImporterError, OSError):
-            raise
         except Exception as error:
+            if isinstance(error, _OURS) and not isinstance(error, _BUSY):
+                raise
             reason = shorten(str(error).encode("utf-8", "backslashreplace"))
             raise ImportFailed(LOCK_BUSY, f"the lock that was given: {reason}") from error
         yield

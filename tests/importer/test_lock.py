@@ -9,15 +9,16 @@ import select
 import signal
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 
 from importer.durable import Files
 from importer.errors import LOCK_BUSY, LOCK_UNSAFE, ImportFailed, ImportRefused
-from importer.lock import L1, held
+from importer.lock import L1, held, taken
 from importer.world import World
+from packparse.errors import MisuseError
 from tests.support.files import open_descriptors
 from tests.support.worlds import Clock, Telling
 
@@ -347,3 +348,61 @@ def test_what_may_not_be_opened_is_a_file_operation_that_fails(at: int) -> None:
     world = World(Telling(["create lock"], number=errno.EACCES))
     with pytest.raises(PermissionError), held(world, "lock", at=at, who="it", timeout=0):
         pytest.fail("it is held")
+
+
+# --- that of an engine ---------------------------------------------------------------------------
+
+
+def raising(error: Exception) -> AbstractContextManager[None]:
+    raise error
+
+
+BUSY = {
+    "it gave up": (
+        TimeoutError("the engine is busy"),
+        "the lock that was given: the engine is busy",
+    ),
+    "it did not wait": (BlockingIOError(11, "busy"), "the lock that was given: [Errno 11] busy"),
+    "whatever it likes": (RuntimeError("no\x1b[2J"), r'the lock that was given: "no\033[2J"'),
+    "no text": (KeyError(), "the lock that was given: "),
+    "what is no text": (ValueError("a\udcff"), r'the lock that was given: "a\\udcff"'),
+}
+
+
+@pytest.mark.parametrize(("error", "message"), BUSY.values(), ids=BUSY)
+def test_it_is_busy_where_an_engine_raises(error: Exception, message: str) -> None:
+    with pytest.raises(ImportFailed) as failed, taken(lambda: raising(error)):
+        pytest.fail("it is held")
+    assert (failed.value.code, failed.value.retry) == (LOCK_BUSY, True)
+    assert failed.value.message == message
+    assert failed.value.__cause__ is error
+
+
+OTHERS: list[Exception] = [
+    ImportRefused(LOCK_UNSAFE, "a link"),
+    ImportFailed(LOCK_BUSY, "held by somebody"),
+    OSError(errno.ENOSPC, "no room"),
+    MisuseError("closed"),
+]
+
+
+@pytest.mark.parametrize("error", OTHERS, ids=repr)
+def test_what_is_no_matter_of_an_engine_is_raised_as_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, taken(lambda: raising(error)):
+        pytest.fail("it is held")
+    assert raised.value is error
+
+
+def test_what_is_raised_under_it_is_no_matter_of_the_lock() -> None:
+    given: list[str] = []
+
+    @contextmanager
+    def lock() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            given.append("back")
+
+    with pytest.raises(RuntimeError, match="it went wrong"), taken(lock):
+        raise RuntimeError("it went wrong")
+    assert given == ["back"]

@@ -103,7 +103,7 @@ def test_a28_a_lock_of_an_engine_that_cannot_be_taken_ends_the_import(own: Gate)
 
     scene = own.launch()
     own.put(scene, own.honest())
-    own.refuse(scene, "fileFailed", ENVIRONMENT, 9, failed=True, lock=lock)
+    own.refuse(scene, "lockBusy", ENVIRONMENT, 9, failed=True, lock=lock)
     own.accept(scene)
 
 
