@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from importer.durable import Files
-from importer.errors import LAUNCH_UNKNOWN, LOCK_BUSY, STATE_CORRUPT, ImportFailed, ImportRefused
+from importer.errors import (
+    JOURNAL_FULL,
+    LAUNCH_UNKNOWN,
+    LOCK_BUSY,
+    STATE_CORRUPT,
+    ImportFailed,
+    ImportRefused,
+)
 from importer.frames import frame
 from importer.journal import LaunchFile, opened, peeked
 from importer.state import State
@@ -185,6 +192,38 @@ def test_a_journal_that_grew_beyond_all_bounds_is_not_read(
     with pytest.raises(ImportFailed, match="more than 5000 bytes") as failed, peeked(state, LAUNCH):
         pytest.fail("it is opened")
     assert (failed.value.code, failed.value.retry) == (STATE_CORRUPT, False)
+
+
+@pytest.mark.parametrize("name", ["receipt", "refusal"])
+def test_a_record_that_is_longer_than_any_of_ours_is_corrupt(
+    name: str, state: State, place: Path
+) -> None:
+    (place / f"{name}.json").touch()
+    os.truncate(place / f"{name}.json", receipts.LARGEST + 1)
+    with peeked(state, LAUNCH) as file, pytest.raises(ImportFailed, match="more than") as failed:
+        getattr(file, name)()
+    assert (failed.value.code, failed.value.retry) == (STATE_CORRUPT, False)
+
+
+def _fill(file: LaunchFile) -> None:
+    for _ in range(100):
+        file.append(VERIFIED)
+
+
+def test_a_full_journal_takes_no_event_but_that_the_launch_is_discarded(
+    state: State, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importer.journal._LARGEST", (place / "journal").stat().st_size + 1_500)
+    with opened(state, LAUNCH, timeout=0) as file:
+        with pytest.raises(ImportFailed, match="has no room for another event") as failed:
+            _fill(file)
+        assert (failed.value.code, failed.value.retry) == (JOURNAL_FULL, False)
+        taken = [VERIFIED] * (len(file.events) - 1)
+        assert taken
+        assert events(state) == taken
+        file.append(Discarded(at=9))
+    # It can still be read.
+    assert events(state) == [*taken, Discarded(at=9)]
 
 
 # --- events --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -166,6 +167,24 @@ def test_one_that_was_moved_is_another_one_for_those_who_have_it_open(tmp_path: 
             assert not other.is_of(record)
             with pytest.raises(ImportRefused, match="is not the repository of the launch"):
                 other.check(record)
+
+
+@pytest.mark.parametrize("link", [False, True], ids=["a copy", "a link to itself"])
+@pytest.mark.parametrize("name", ["objects", "objects/pack"])
+def test_one_whose_store_was_swapped_is_another_one(name: str, link: bool, tmp_path: Path) -> None:
+    repo = init(tmp_path / "repo", bare=True)
+    state, repository = opened(repo, tmp_path)
+    with state, repository:
+        (repo / name).rename(tmp_path / "aside")
+        for _ in range(2):
+            with pytest.raises(ImportRefused) as refused:
+                repository.check(repository.folder)
+            assert refused.value.code is REPOSITORY_CHANGED
+            if link:
+                (repo / name).unlink(missing_ok=True)
+                (repo / name).symlink_to(tmp_path / "aside")
+            elif not (repo / name).exists():
+                shutil.copytree(tmp_path / "aside", repo / name)
 
 
 def test_it_goes_on_with_what_it_opened_whatever_takes_its_place(tmp_path: Path) -> None:
