@@ -47,3 +47,18 @@ def large(thin_ground: Ground) -> Iterator[Ground]:
     """The host with a launch that brings some pages of bytes, and deltas on objects of the base."""
     yield thin_ground
     thin_ground.undo()
+
+
+@pytest.fixture(scope="session")
+def lost_ground(small_host: Host, tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    folder = tmp_path_factory.mktemp("lost")
+    made = Ground(copy_host(small_host, folder), folder)
+    made.lose()
+    return made
+
+
+@pytest.fixture
+def lost(lost_ground: Ground) -> Iterator[Ground]:
+    """The host with a launch that was imported, and whose pack somebody removed."""
+    yield lost_ground
+    lost_ground.undo()

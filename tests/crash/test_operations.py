@@ -9,7 +9,8 @@ from itertools import count
 import pytest
 
 from importer.errors import ImportFailed
-from importer.launches import recover_all
+from importer.launches import proven, recover_all
+from importer.lock import L1
 from importer.repository import Repository
 from importer.steps import ImportResult, import_candidate
 from manifest.receipt import Receipt
@@ -54,6 +55,28 @@ def test_an_import_that_was_killed_is_ended_by_recovery_or_by_the_next_one(
             ground.undo()
 
 
+def test_an_import_of_what_was_lost_that_was_killed_is_ended_as_well(lost: Ground) -> None:
+    """Its receipt is there and its pack is gone, so that it is published once more."""
+    for number, operation in lost.struck_by(KILLED):
+        with saying(f"killed at operation {number}, {operation}"):
+            assert forked(lost.run, Faulty(KILLED, number)) == -signal.SIGKILL
+            lost.check_host()
+            promised = lost.promised()
+            had_work = bool(lost.saved.changed(lost.common))
+            with lost.opened() as repository:
+                assert [one.error for one in recover_all(repository)] == [None]
+                found = outcome(proven, repository, lost.launch)
+                if isinstance(found, Receipt):
+                    lost.check_imported(found, repository)
+                else:
+                    assert found.code.name == "receiptContradicted"
+                    lost.check_no_leftovers(set(), repository)
+                # Before the quarantine nothing is there that was not before.
+                if had_work:
+                    _import(lost, repository, promised)
+            lost.undo()
+
+
 def _differs(left: Saved, ground: Ground) -> bool:
     """Whether recovery did anything, but for taking locks."""
     changed = left.changed(ground.common) | left.changed(ground.state / "launches")
@@ -77,14 +100,20 @@ def test_an_import_whose_operations_fail_says_so_and_is_done_by_the_next_one(
                 files.arm(fault, number)
                 failed = _failed(repository, ground)
                 struck = files.struck
-                # What cannot be removed inside of a room goes with the room.
-                assert failed == struck or files.seen[number - 1] in REMOVALS
+                assert failed == struck or _is_no_matter(files, number)
                 files.mend()
                 ground.check_host()
                 _import(ground, repository, ground.promised())
                 ground.undo(repository)
             if not struck:
                 break
+
+
+def _is_no_matter(files: Faulty, number: int) -> bool:
+    """What cannot be removed inside of a room goes with it; a lock needs no note."""
+    operation = files.seen[number - 1]
+    note = operation in {"truncate", "write"} and files.target in {"lock", L1}
+    return note or operation in REMOVALS
 
 
 def _failed(repository: Repository, ground: Ground) -> bool:

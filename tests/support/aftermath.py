@@ -94,6 +94,17 @@ class Ground:
         """The numbers and names of the operations of an import that a fault can strike."""
         return enumerate((name for name in self.operations if fault.strikes(name)), 1)
 
+    def lose(self) -> None:
+        """Let it be as after an import whose pack was lost: that is what it is brought back to."""
+        receipt = self.run().receipt
+        for ending in _ENDINGS:
+            (self.packs / f"{receipt.pack.name}{ending}").unlink(missing_ok=True)
+        self.saved = Saved(self.common, self.state)
+        files = Faulty()
+        assert self.run(files).receipt == receipt
+        self.operations = files.seen
+        self.undo()
+
     # Importing
 
     def world(self, files: Files | None = None, *, git_seconds: float = GIT_SECONDS) -> World:
@@ -164,14 +175,14 @@ class Ground:
             self.check_imported(found, repository)
         else:
             assert found.code.name == "noReceipt"
-            self._check_no_leftovers(set(), repository)
+            self.check_no_leftovers(set(), repository)
 
     def check_imported(self, receipt: Receipt, repository: Repository | None = None) -> None:
         """After an import: the whole publication and nothing else."""
         assert facts(receipt) == self.facts
         there = {name for name in self._published if (self.common / name).exists()}
         assert {Path(name).suffix for name in there} >= {".keep", ".pack", ".idx"}
-        self._check_no_leftovers(there, repository)
+        self.check_no_leftovers(there, repository)
         assert self.promised() == receipt
         assert self.fsck() == b""
 
@@ -179,10 +190,10 @@ class Ground:
         """After discarding: a pack that git may collect, or none."""
         there = {name for name in self._published if (self.common / name).exists()}
         assert {Path(name).suffix for name in there} in ({".idx", ".pack"}, set())
-        self._check_no_leftovers(there, repository)
+        self.check_no_leftovers(there, repository)
         assert self.fsck() == b""
 
-    def _check_no_leftovers(self, published: set[str], repository: Repository | None) -> None:
+    def check_no_leftovers(self, published: set[str], repository: Repository | None) -> None:
         assert self.saved.changed(self.common) - {L1} == published
         assert names(self.state) == {"format", "launches", "lock", "work"}
         assert names(self.state / "launches") == {self.launch}

@@ -62,7 +62,8 @@ ERRORS = {
 class Faulty(Files):
     """Files whose n-th operation meets a fault. Without one they are counted.
 
-    ``seen`` are the names of the operations that count, ``struck`` says whether the fault did.
+    ``seen`` are the names of the operations that count, ``struck`` says whether the fault did, and
+    ``target`` is the name of the open file that it struck, if it was one.
     """
 
     def __init__(self, fault: Fault = KILLED, at: int = 0) -> None:
@@ -73,6 +74,7 @@ class Faulty(Files):
         self._fault = fault
         self._at = at
         self.seen: list[str] = []
+        self.target = ""
 
     def mend(self) -> None:
         self.arm(KILLED, 0)
@@ -91,6 +93,8 @@ class Faulty(Files):
         return function(*arguments)
 
     def _strike(self, *arguments: object) -> None:
+        if arguments:
+            self.target = Path(f"/proc/self/fd/{arguments[0]}").readlink().name
         if self._fault.short:
             descriptor, data = arguments
             assert isinstance(descriptor, int)
