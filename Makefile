@@ -28,8 +28,12 @@ PIP_COMPILE := CUSTOM_COMPILE_COMMAND='make lock' $(LOCK_VENV)/bin/pip-compile -
 
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# Tests of whole files, whole imports and the corpus, in contrast to those of modules.
-WHOLE := $(addprefix tests/,corpus cost crash differential property support)
+# Tests of modules, and tests of whole files, whole imports and the corpus. Those of imports start
+# many processes, and are kept apart: a process that has gathered everything else is slow to copy.
+IMPORTS := $(addprefix tests/,candidate importer manifest)
+CRASHES := tests/crash
+WHOLE   := $(addprefix tests/,corpus cost differential property support)
+RUN_ALL := -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -47,14 +51,16 @@ test: $(DEV) ## run the tests and hold the coverage floor
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 else
 test: measured $(DEV)
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(WHOLE)
+	$(BIN)/python $(RUN_ALL) $(CRASHES)
+	$(BIN)/python $(RUN_ALL) $(WHOLE)
 endif
 
 # Coverage takes as long again as what it looks at, so it looks at the tests of modules alone: they
 # have to reach every line by themselves.
 measured: $(DEV)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(JOBS) $(foreach folder,$(WHOLE),--ignore=$(folder))
+	$(BIN)/coverage run $(RUN_ALL) $(IMPORTS)
+	$(BIN)/coverage run $(RUN_ALL) $(foreach folder,$(IMPORTS) $(CRASHES) $(WHOLE),--ignore=$(folder))
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
