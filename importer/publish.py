@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_base",
     "choose",
+    "has_bytes",
     "has_parts",
     "hold",
     "is_loose",
@@ -227,6 +228,18 @@ def unfinished(repository: Repository, receipt: Receipt) -> list[str]:
     name = f"{TEMPORARY}{receipt.pack.name}{_KEEP}"
     status = repository.world.files.status(name, at=repository.packs)
     return [name] if status is not None and not stat.S_ISDIR(status.st_mode) else []
+
+
+def has_bytes(repository: Repository, pack: Pack) -> bool:
+    """Whether the bytes of a pack are there, be it visible or not."""
+    try:
+        descriptor = _opened(repository, f"{pack.name}.pack")
+    except FileNotFoundError:
+        return False
+    try:
+        return digest(descriptor) == pack.sha256
+    finally:
+        os.close(descriptor)
 
 
 def has_parts(repository: Repository, stem: str, launch: str) -> bool:

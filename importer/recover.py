@@ -47,7 +47,8 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
         # Somebody took the .keep away; without it the next collection takes the pack.
         with taken(lock):
             publish.hold(repository, publishing.receipt)
-    elif publishing is not None:
+    elif publishing is not None and not publish.has_bytes(repository, publishing.receipt.pack):
+        # What a receipt speaks of stays in any case, visible or not: it may be the only copy.
         _take_back(repository, publishing.receipt, lock)
     return removed
 

@@ -214,14 +214,30 @@ def test_an_import_that_is_done_is_left_alone(made: Bench) -> None:
 
 
 @pytest.mark.parametrize("there", HALVES, ids=repr)
-def test_half_of_a_repeated_publication_is_taken_back_and_its_receipt_stays(
+def test_half_of_a_repeated_publication_is_taken_back_but_for_the_bytes_of_the_receipt(
     there: tuple[str, ...], made: Bench
 ) -> None:
-    """The pack of a receipt was lost, and the import that was to bring it again was killed."""
+    """The pack of a receipt was lost, and the import that was to bring it again was killed.
+
+    Or its index was lost, and nobody has the artifact any more: then the pack is the only copy.
+    """
     _imported(made)
     _leave_only(made, there)
+    left = set(there) if ".pack" in there else set()
     assert made.settle() == ([], made.receipt)
-    assert (made.taken, made.again) == (1 if there else 0, 0)
+    assert (made.taken, made.again) == (0 if left or not there else 1, 0)
+    assert made.published == left
+
+
+def test_other_bytes_under_the_name_of_a_receipt_that_no_index_shows_are_taken_away(
+    made: Bench,
+) -> None:
+    _imported(made)
+    _leave_only(made, (".pack", ".keep"))
+    pack = made.packs / f"{STEM}.pack"
+    pack.unlink()
+    pack.write_bytes(b"PACK, and something else")
+    assert made.settle() == ([], made.receipt)
     assert made.published == set()
 
 

@@ -177,10 +177,14 @@ class Ground:
             assert found.code.name == "noReceipt"
             self.check_no_leftovers(set(), repository)
 
+    def there(self) -> set[str]:
+        """The files of the publication that there are."""
+        return {name for name in self._published if (self.common / name).exists()}
+
     def check_imported(self, receipt: Receipt, repository: Repository | None = None) -> None:
         """After an import: the whole publication and nothing else."""
         assert facts(receipt) == self.facts
-        there = {name for name in self._published if (self.common / name).exists()}
+        there = self.there()
         assert {Path(name).suffix for name in there} >= {".keep", ".pack", ".idx"}
         self.check_no_leftovers(there, repository)
         assert self.promised() == receipt
@@ -188,7 +192,7 @@ class Ground:
 
     def check_discarded(self, repository: Repository) -> None:
         """After discarding: a pack that git may collect, or none."""
-        there = {name for name in self._published if (self.common / name).exists()}
+        there = self.there()
         assert {Path(name).suffix for name in there} in ({".idx", ".pack"}, set())
         self.check_no_leftovers(there, repository)
         assert self.fsck() == b""
