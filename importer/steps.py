@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from importer import git, intake, publish, quarantine, recover
@@ -342,7 +343,7 @@ class _Import:
             ),
             objects=receipts.Objects(count=len(found.oids), sha256=object_list_digest(found.oids)),
             packcheck=receipts.PackcheckVerdict(
-                version=version.installed() or "",
+                version=_own_version(),
                 policy=found.report.policy,
                 found=found.report.findings.counts(),
             ),
@@ -413,3 +414,9 @@ def _shown(path: bytes | None) -> str | None:
     """A path for a refusal; None where it is longer than a refusal has room for."""
     quoted = None if path is None else quote(path)
     return None if quoted is None or len(quoted) > receipts.LONGEST_PATH else quoted
+
+
+@cache
+def _own_version() -> str:
+    # Asking what is installed takes longer than publishing.
+    return version.installed() or ""

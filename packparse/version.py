@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 __all__ = ["installed"]
 
 
-@cache
 def installed() -> str | None:
     """The version that is installed; None when this runs from its source."""
     from importlib.metadata import PackageNotFoundError, version
