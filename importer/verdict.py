@@ -123,6 +123,11 @@ def _check_header(report: Report) -> None:
     """What is asked of a candidate beyond what any bundle may be (contract A18)."""
     if report.kind != "bundle":
         raise _refused(NOT_A_BUNDLE, "it is a pack without a header", report)
+    if not report.tips:
+        # Without a tip there is no range, and what is in the pack is nobody's.
+        raise _refused(
+            checks.UNEXPECTED_REFS, "the bundle has no ref, and no tip was named", report
+        )
     others = [name for name in report.tips if name != _ASKED and not name.startswith(_BRANCH)]
     if others and report.findings.raises(checks.UNEXPECTED_REFS):
         message = (

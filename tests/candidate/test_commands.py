@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,8 +54,15 @@ def test_check_in_json_has_the_report_and_what_git_was_told(scene: Scene, run: R
         (lambda data: data[:-30], 1, "truncated"),
         (lambda data: data[data.index(b"PACK") :], 3, "notABundle"),
         (lambda data: data.replace(b"refs/heads/candidate", b"refs/heads/../x"), 1, "badRefName"),
+        (lambda data: re.sub(rb"\n[0-9a-f]+ refs/heads/candidate", b"", data), 3, "unexpectedRefs"),
     ],
-    ids=["a byte too many", "thirty bytes less", "a pack without a header", "a bad ref"],
+    ids=[
+        "a byte too many",
+        "thirty bytes less",
+        "a pack without a header",
+        "a bad ref",
+        "no ref at all",
+    ],
 )
 def test_check_refuses_with_the_code_and_its_class(
     scene: Scene, run: Run, damage: Callable[[bytes], bytes], status: int, code: str
