@@ -183,9 +183,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="save every run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="packcheck-bench-") as name:
-        saved = measure(
-            options.rounds, Path(name), lambda text: print(f"bench: {text}", file=sys.stderr)
-        )
+        saved = measure(options.rounds, Path(name), _say)
     if options.json is not None:
         options.json.write_text(json.dumps(saved, indent=1) + "\n", "utf-8")
     print(ImportTables(saved).whole(), end="")

@@ -5,18 +5,14 @@ All of it may be done twice, gives the same answer then, and may be killed at an
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from importer import publish, recover
 from importer.errors import NO_RECEIPT, ImporterError, ImportRefused, translated
 from importer.journal import opened, peeked
-from importer.lock import L1, held
 from manifest.launch import Discarded, Publishing, Refused, Verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from importer.journal import LaunchFile
     from importer.lock import Lock
     from importer.repository import Repository
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
     from manifest.receipt import Receipt, Refusal
 
 __all__ = [
-    "Listing", "Recovered", "Shown", "discard", "listed", "own_lock", "proven", "recover_all",
+    "Listing", "Recovered", "Shown", "discard", "listed", "proven", "recover_all",
     "show",
 ]  # fmt: skip
 
@@ -113,7 +109,7 @@ def _recover(repository: Repository, launch: str, lock: Lock | None) -> Recovere
             if not repository.is_of(file.record.common_dir):
                 return None
         with translated(), opened(repository.state, launch, timeout=_SHORT_PATIENCE) as file:
-            own = lock or (lambda: own_lock(repository, launch, _PATIENCE))
+            own = lock or (lambda: repository.lock(launch, _PATIENCE))
             removed = recover.settle(repository, file, own)
             return Recovered(launch, _state_of(file), removed, None)
     except ImporterError as error:
@@ -127,27 +123,13 @@ def discard(repository: Repository, launch: str, *, lock: Lock | None = None) ->
     the receipt stay, as a record. Raises ImportRefused (launchUnknown, repositoryChanged),
     ImportFailed.
     """
-    own = lock or (lambda: own_lock(repository, launch, _PATIENCE))
+    own = lock or (lambda: repository.lock(launch, _PATIENCE))
     with translated(), opened(repository.state, launch, timeout=_PATIENCE) as file:
         repository.check(file.record.common_dir)
         if file.last(Discarded) is None:
             file.append(Discarded(at=repository.world.seconds()))
         recover.settle(repository, file, own)
         return _shown(file)
-
-
-@contextmanager
-def own_lock(repository: Repository, launch: str, patience: float) -> Iterator[object]:
-    """L1 of the repository, held inside of the block."""
-    with held(
-        repository.world,
-        L1,
-        at=repository.common,
-        who=f"launch {launch}",
-        timeout=patience,
-        mode=repository.shared_mode,
-    ) as descriptor:
-        yield descriptor
 
 
 def _shown(file: LaunchFile) -> Shown:

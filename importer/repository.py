@@ -7,13 +7,14 @@ counts is the common folder and its objects. Nothing of a worktree is ever looke
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from importer import git
 from importer.base import StoreReader
 from importer.durable import identity
 from importer.errors import NOT_A_REPOSITORY, REPOSITORY_CHANGED, ImportRefused, translated
+from importer.lock import L1, held
 from manifest.atoms import pack_path
 from manifest.launch import Folder
 from packparse.errors import MisuseError
@@ -21,6 +22,7 @@ from packparse.escape import shorten
 from packparse.objectformat import FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from typing import Self
 
@@ -134,6 +136,19 @@ class Repository:
         """
         mode = os.fstat(self.objects).st_mode
         return 0o600 | (0o060 if mode & 0o020 else 0) | (0o006 if mode & 0o002 else 0)
+
+    @contextmanager
+    def lock(self, launch: str, patience: float) -> Iterator[object]:
+        """L1 of the repository, held for a launch inside of the block.
+
+        Raises ImportRefused (lockUnsafe), ImportFailed (lockBusy) after ``patience`` seconds.
+        """
+        who = f"launch {launch}"
+        mode = self.shared_mode
+        with held(
+            self.world, L1, at=self.common, who=who, timeout=patience, mode=mode
+        ) as descriptor:
+            yield descriptor
 
     def is_of(self, recorded: Folder) -> bool:
         """Whether this is the repository of a record, wherever it lies now."""

@@ -37,7 +37,6 @@ from importer.errors import (
     translated,
 )
 from importer.journal import opened
-from importer.launches import own_lock
 from importer.lock import taken
 from importer.verdict import Verdict, check_policy, object_list_digest
 from manifest import receipt as receipts
@@ -356,7 +355,7 @@ class _Import:
         )
 
     def _own_lock(self) -> AbstractContextManager[object]:
-        return own_lock(self._repository, self._record.launch, self._patience)
+        return self._repository.lock(self._record.launch, self._patience)
 
     # Around the steps
 

@@ -23,7 +23,7 @@ from importer.errors import (
     ImportRefused,
 )
 from importer.journal import opened
-from importer.launches import Listing, discard, listed, own_lock, proven, recover_all, show
+from importer.launches import Listing, discard, listed, proven, recover_all, show
 from importer.lock import L1
 from importer.repository import Repository
 from importer.state import State
@@ -403,7 +403,7 @@ def test_all_who_share_a_repository_can_hold_its_lock(mask: int, scene: Scene) -
     objects.chmod(0o2775)
     before = os.umask(mask)
     try:
-        with scene.opened(World()) as repository, own_lock(repository, LAUNCH, 0):
+        with scene.opened(World()) as repository, repository.lock(LAUNCH, 0):
             path = scene.host.common / L1
             assert path.stat().st_mode & 0o777 == 0o660
             assert path.read_text().startswith(f"process {os.getpid()} for launch {LAUNCH} since")
