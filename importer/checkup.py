@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from importer import publish, quarantine
 from importer.base import SeededSet
+from importer.durable import check_path, pieces
 from importer.errors import ImportFailed, ImportRefused, translated
 from importer.verdict import Verdict, check_policy
 from packparse.bundle import BundleHeader
@@ -22,8 +23,6 @@ from packparse.escape import shorten
 from packparse.findings import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from importer.repository import Repository
     from importer.state import Workroom
     from importer.verdict import Found
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from packparse.report import Report
 
 __all__ = ["Checked", "Wanted", "check_bundle"]
-
-_CHUNK = 1 << 20
 
 
 class Wanted(NamedTuple):
@@ -76,6 +73,7 @@ def check_bundle(repository: Repository, path: str, wanted: Wanted) -> Checked:
     Raises ImportFailed, and ImportRefused (baseMissing, notRelaxable) for what is not the bundle's
     fault; what is wrong with the bundle is in the answer.
     """
+    check_path(path)
     with translated():
         check_policy(wanted.policy)
         for base in sorted(wanted.bases):
@@ -105,7 +103,7 @@ def _check(repository: Repository, room: Workroom, copy: int, name: str, wanted:
         name=name,
         length=os.fstat(copy).st_size,
     )
-    for piece in _pieces(copy):
+    for piece in pieces(copy):
         verdict.feed(piece)
     try:
         found = verdict.finish(lambda at, length: os.pread(copy, length, at))
@@ -156,7 +154,7 @@ def _copy(repository: Repository, room: Workroom, path: str, limits: Limits) -> 
         copy = files.create("copy", at=room.folder)
         try:
             length = 0
-            for piece in _pieces(source):
+            for piece in pieces(source):
                 length += len(piece)
                 # Somebody may write to it all the while.
                 _check_size(length, limits)
@@ -173,13 +171,6 @@ def _check_size(size: int, limits: Limits) -> None:
     if size > limits.pack_bytes:
         passed = limits.passed("pack_bytes", size, "the file has")
         raise ImportRefused(passed.code, passed.message)
-
-
-def _pieces(descriptor: int) -> Iterator[bytes]:
-    at = 0
-    while piece := os.pread(descriptor, _CHUNK, at):
-        at += len(piece)
-        yield piece
 
 
 def _likely_tip(copy: int, wanted: Wanted) -> tuple[bytes | None, bytes | None]:

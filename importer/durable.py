@@ -15,11 +15,15 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from packparse.errors import MisuseError
+from packparse.escape import shorten
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "TEMPORARY", "Files", "Identity", "UnsafeFileError", "check_plain", "identity", "read_up_to",
+    "TEMPORARY", "Files", "Identity", "UnsafeFileError", "check_path", "check_plain", "identity",
+    "pieces", "read_up_to",
 ]  # fmt: skip
 
 # Names of files that are not whole yet; git calls its own so as well, and sweeps them.
@@ -30,6 +34,7 @@ _READ = os.O_RDONLY | _PRIVATE
 _DIRECTORY = _READ | os.O_DIRECTORY
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | _PRIVATE
 _CHUNK = 1 << 20
+_MODE = 0o600
 # Of folders in each other: a work room, a bench in it, refs in that.
 _DEPTH = 8
 
@@ -133,7 +138,7 @@ class Files:
 
     # Changing
 
-    def create(self, name: str, *, at: int, mode: int = 0o600) -> int:
+    def create(self, name: str, *, at: int, mode: int = _MODE) -> int:
         """A descriptor for writing a file that did not exist."""
         return self._act("create", lambda: os.open(name, _NEW, mode, dir_fd=at))
 
@@ -147,6 +152,20 @@ class Files:
         view = memoryview(data)
         while view:
             view = view[self._act("write", os.write, descriptor, view) :]
+
+    def write_new(
+        self, name: str, data: bytes, *, at: int, mode: int = _MODE, durable: bool = True
+    ) -> None:
+        """Write a file that did not exist. The name of a durable one is not durable yet."""
+        descriptor = self.create(name, at=at, mode=mode)
+        try:
+            self.write(descriptor, data)
+            # The umask has no say in who may read it.
+            self.allow(descriptor, mode)
+            if durable:
+                self.sync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def cut(self, descriptor: int, length: int) -> None:
         """Drop what lies behind ``length`` bytes."""
@@ -212,7 +231,7 @@ class Files:
 
     # Publishing
 
-    def write_once(self, name: str, data: bytes, *, at: int, mode: int = 0o600) -> None:
+    def write_once(self, name: str, data: bytes, *, at: int, mode: int = _MODE) -> None:
         """Publish a file under a name that is free. Raises FileExistsError where it is not.
 
         The caller holds the lock that belongs to the folder.
@@ -222,41 +241,42 @@ class Files:
         # A link and a removal would leave a file with two names to a crash between them.
         self.replace(name, data, at=at, mode=mode)
 
-    def replace(self, name: str, data: bytes, *, at: int, mode: int = 0o600) -> None:
+    def replace(self, name: str, data: bytes, *, at: int, mode: int = _MODE) -> None:
         """Publish a file in the place of one that has the name, if there is one."""
         self.swap(name, data, at=at, mode=mode)
         self.sync(at)
 
     def swap(self, name: str, data: bytes, *, at: int, mode: int) -> None:
         """Like :meth:`replace`; making the name durable is left to the caller."""
-        temporary = self._write_temporary(name, data, at=at, mode=mode)
+        temporary = TEMPORARY + name
+        # Whoever publishes under a name holds a lock, so a file that is there is a leftover.
+        self.remove(temporary, at=at)
+        self.write_new(temporary, data, at=at, mode=mode)
         self.rename(temporary, name, at=at)
 
-    def _write_temporary(self, name: str, data: bytes, *, at: int, mode: int) -> str:
-        """Write a durable file under the temporary name that belongs to ``name``; return it.
 
-        Whoever publishes under a name holds a lock, so a file that is there is a leftover.
-        """
-        temporary = TEMPORARY + name
-        self.remove(temporary, at=at)
-        descriptor = self.create(temporary, at=at, mode=mode)
-        try:
-            self.write(descriptor, data)
-            # The umask has no say in what others may read.
-            self.allow(descriptor, mode)
-            self.sync(descriptor)
-        finally:
-            os.close(descriptor)
-        return temporary
+def check_path(path: str) -> None:
+    """Raise MisuseError for what can be no path on this system."""
+    try:
+        named = os.fsencode(path)
+    except UnicodeEncodeError:
+        named = b"\0"
+    if not named or b"\0" in named:
+        message = f"there is no such path as {shorten(path.encode('utf-8', 'backslashreplace'))!r}"
+        raise MisuseError(message)
+
+
+def pieces(descriptor: int, most: int | None = None) -> Iterator[bytes]:
+    """What an open file holds, from its beginning, ``most`` bytes of it where that is given."""
+    at = 0
+    while piece := os.pread(descriptor, _CHUNK if most is None else min(most - at, _CHUNK), at):
+        at += len(piece)
+        yield piece
 
 
 def read_up_to(descriptor: int, most: int) -> bytes:
-    """What an open file holds from here on, ``most`` bytes of it."""
-    pieces = []
-    while most > 0 and (piece := os.read(descriptor, min(most, _CHUNK))):
-        pieces.append(piece)
-        most -= len(piece)
-    return b"".join(pieces)
+    """What an open file holds, from its beginning, ``most`` bytes of it."""
+    return b"".join(pieces(descriptor, most))
 
 
 def check_plain(status: os.stat_result, *, linked: bool = False) -> None:

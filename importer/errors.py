@@ -219,6 +219,12 @@ JOURNAL_FULL = refusal(
     "So many imports of this launch were begun that its journal can take no more.",
     "Discard the launch, and launch again.",
 )
+KEEP_FULL = refusal(
+    "keepFull",
+    LIMIT,
+    "So many launches rest on one pack that its .keep can take no more of them.",
+    "Discard launches that brought the same candidate.",
+)
 STATE_CORRUPT = refusal(
     "stateCorrupt",
     ENVIRONMENT,

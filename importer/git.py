@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import resource
 import select
+import shutil
 import signal
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import sh
 
-from importer.durable import read_up_to
-from importer.errors import GIT_FAILED, NOT_A_REPOSITORY, ImportFailed, ImportRefused
+from importer.durable import Identity, identity, read_up_to
+from importer.errors import GIT_FAILED, ImportFailed
 from importer.world import GIT_SECONDS
 from packparse.escape import shorten
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from importer.world import World
     from packparse.objectformat import ObjectFormat
 
-__all__ = ["Bench", "Caps", "Layout", "Outcome", "Process", "bench", "layout", "readable", "run",
-           "start", "version"]  # fmt: skip
+__all__ = ["Bench", "Caps", "Outcome", "Process", "Program", "ask", "bench", "program", "readable",
+           "run", "start"]  # fmt: skip
 
 # How long a process has to end by itself once it is told to.
 _GRACE = 2.0
@@ -53,7 +53,6 @@ _SWITCHES = (
     "-c", "core.packedGitWindowSize=1m",
     "-c", "core.packedGitLimit=64m",
 )  # fmt: skip
-_OLDEST = (2, 39)
 
 
 class Caps(NamedTuple):
@@ -120,8 +119,9 @@ def bench(
     try:
         with files.folder(name, at=at) as folder:
             files.make_folder("refs", at=folder)
-            _write(world, "HEAD", "ref: refs/heads/none\n", at=folder)
-            _write(world, "config", _config(object_format, shared), at=folder)
+            files.write_new("HEAD", b"ref: refs/heads/none\n", at=folder, durable=False)
+            config = _config(object_format, shared)
+            files.write_new("config", config.encode(), at=folder, durable=False)
             private = f"{path}/{name}"
             environment = _environment() | {
                 "GIT_DIR": private,
@@ -248,71 +248,8 @@ def readable(descriptor: int, seconds: float) -> bool:
     return bool(poll.poll(seconds * 1_000))
 
 
-class Layout(NamedTuple):
-    """Where the common folder of a repository is, an absolute path, and what its objects are."""
-
-    common_dir: str
-    object_format: str
-    shared: str
-
-
-def layout(path: str) -> Layout:
-    """Ask git which repository a folder belongs to.
-
-    This is the one question for which the repository's own configuration is read. Raises
-    ImportRefused (notARepository), ImportFailed (gitFailed).
-    """
-    if not os.path.isdir(path):
-        raise _no_repository(path, "it is no folder")
-    told = _ask(
-        path,
-        "rev-parse",
-        "--path-format=absolute",
-        "--git-dir",
-        "--git-common-dir",
-        "--show-object-format",
-    )
-    lines = told.stdout.decode("utf-8", "surrogateescape").split("\n")
-    answered = told.answered()
-    if not answered or len(lines) != 4:
-        raise _no_repository(path, "its path has a line feed" if answered else told.told())
-    if _is_linked(path, lines[0]):
-        raise _no_repository(path, "its .git is a symbolic link")
-    told = _ask(path, "config", "--default=", "--get", "core.sharedRepository")
-    if not told.answered():
-        raise ImportFailed(GIT_FAILED, f"git config: {told.told()}")
-    shared = told.stdout.decode("ascii", "replace").strip()
-    return Layout(lines[1], lines[2], shared if shared.isalnum() else "")
-
-
-def _is_linked(path: str, found: str) -> bool:
-    """Whether git came to the folder ``found``, of which it tells the real path, by a link."""
-    at = os.path.realpath(path)
-    while at not in {found, "/"} and not os.path.lexists(f"{at}/.git"):
-        at = os.path.dirname(at)
-    return at != found and os.path.islink(f"{at}/.git")
-
-
-def _no_repository(path: str, reason: str) -> ImportRefused:
-    return ImportRefused(NOT_A_REPOSITORY, f"{shorten(os.fsencode(path))}: {reason}")
-
-
-@functools.cache
-def version() -> str:
-    """The version of git, as ``2.39.5``. Raises ImportFailed where it is too old for us."""
-    answer = _ask("/", "version")
-    told = answer.stdout.decode("ascii", "replace") if answer.answered() else answer.told()
-    match = re.match(r"git version ((\d+)\.(\d+)[\w.-]*)", told)
-    if match is None or (int(match[2]), int(match[3])) < _OLDEST:
-        message = (
-            f"git {_OLDEST[0]}.{_OLDEST[1]} or newer is needed; here is {shorten(told.encode())}"
-        )
-        raise ImportFailed(GIT_FAILED, message, retry=False)
-    return match[1]
-
-
-def _ask(path: str, *arguments: str) -> Outcome:
-    """Run git in a folder of somebody else's, to learn about it."""
+def ask(path: str, *arguments: str) -> Outcome:
+    """Run git in a folder of somebody else's, to learn about it. Raises ImportFailed: gitFailed."""
     with _scratch() as (out, err):
         process = _start(
             (*_SWITCHES, *arguments),
@@ -358,7 +295,7 @@ def _start(
         inherited = {alive, *keep}
         source = open(null if stdin is None else stdin, "rb", closefd=False)  # noqa: SIM115 - no owner
         try:
-            running = _program(os.environ.get("PATH", ""))(
+            running = _command(program().path)(
                 *arguments,
                 _in=source,
                 _out=stdout,
@@ -381,10 +318,26 @@ def _start(
         return Process(running, life)
 
 
-@functools.cache
-def _program(_path: str) -> sh.Command:
-    """The git of a search path, looked for once."""
-    return sh.Command("git")
+class Program(NamedTuple):
+    """A file that is run: its path, and what the system calls it while nobody installs another."""
+
+    path: str
+    identity: Identity
+    changed: int
+
+
+def program() -> Program:
+    """The git that the search path leads to. Raises ImportFailed: gitFailed."""
+    path = shutil.which("git")
+    if path is None:
+        raise ImportFailed(GIT_FAILED, "git cannot be started: there is none in PATH")
+    status = os.stat(path)
+    return Program(path, identity(status), status.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4)
+def _command(path: str) -> sh.Command:
+    return sh.Command(path)
 
 
 def _in_child(caps: Caps, keep: Iterable[int]) -> Callable[[], None]:
@@ -434,14 +387,5 @@ def _quoted(path: str) -> str:
     return f'"{escaped}"'
 
 
-def _write(world: World, name: str, text: str, *, at: int) -> None:
-    descriptor = world.files.create(name, at=at)
-    try:
-        world.files.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)
-
-
 def _read(descriptor: int) -> bytes:
-    os.lseek(descriptor, 0, os.SEEK_SET)
     return read_up_to(descriptor, _OUTPUT)

@@ -12,7 +12,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from importer.durable import UnsafeFileError, identity
+from importer.durable import UnsafeFileError, identity, pieces, read_up_to
 from importer.errors import (
     ARTIFACT_CHANGED,
     ARTIFACT_HASH_MISMATCH,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Opened", "open_artifact", "open_origin", "read_manifest", "stage"]
 
-_CHUNK = 1 << 20
 _STAGED = "tmp_staged"
 
 
@@ -82,7 +81,8 @@ def read_manifest(world: World, key: bytes, *, at: int) -> Manifest:
         if size > v1.LARGEST:
             message = f"{v1.NAME} has {size} bytes, at most {v1.LARGEST} are read"
             raise ImportRefused(MANIFEST_TOO_LARGE, message)
-        data = b"".join(_pieces(descriptor, size))
+        # One byte more tells that it grew.
+        data = read_up_to(descriptor, size + 1)
         if len(data) != size:
             message = f"{v1.NAME} had {size} bytes when it was opened, and now it has others"
             raise ImportRefused(ARTIFACT_CHANGED, message)
@@ -131,7 +131,7 @@ def stage(
         files.remove(_STAGED, at=at)
         digest = hashlib.sha256()
         length = 0
-        for piece in _pieces(opened.descriptor, opened.status.st_size):
+        for piece in pieces(opened.descriptor, opened.status.st_size + 1):
             digest.update(piece)
             files.write(copy, piece)
             feed(piece)
@@ -147,14 +147,6 @@ def stage(
         yield copy
     finally:
         os.close(copy)
-
-
-def _pieces(descriptor: int, length: int) -> Iterator[bytes]:
-    """All bytes of an open file, and one more than ``length`` at most."""
-    left = length + 1
-    while left and (piece := os.read(descriptor, min(left, _CHUNK))):
-        left -= len(piece)
-        yield piece
 
 
 def _check_device(descriptor: int, name: str, at: int) -> None:

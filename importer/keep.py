@@ -11,7 +11,7 @@ import errno
 from typing import TYPE_CHECKING
 
 from importer.durable import UnsafeFileError
-from importer.errors import STATE_CORRUPT, ImportFailed
+from importer.errors import KEEP_FULL, STATE_CORRUPT, ImportFailed
 from manifest.atoms import is_launch_id
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "drop", "read"]
 
 _LABEL = "git-candidate.keep/1"
+# What is read, and so what is written: some thirty thousand launches.
 _LARGEST = 1 << 20
 
 
@@ -48,7 +49,10 @@ def read(files: Files, name: str, *, at: int) -> set[str] | None:
 
 
 def add(files: Files, name: str, launch: str, *, at: int, mode: int) -> None:
-    """Let a launch rest on a pack. The names in the folder are the caller's to make durable."""
+    """Let a launch rest on a pack. The names in the folder are the caller's to make durable.
+
+    Raises ImportFailed: keepFull, stateCorrupt.
+    """
     launches = read(files, name, at=at) or set()
     if launch not in launches:
         _write(files, name, launches | {launch}, at=at, mode=mode)
@@ -69,5 +73,8 @@ def drop(files: Files, name: str, launch: str, *, at: int) -> bool:
 
 
 def _write(files: Files, name: str, launches: set[str], *, at: int, mode: int) -> None:
-    text = "\n".join([_LABEL, *sorted(launches), ""])
-    files.swap(name, text.encode(), at=at, mode=mode)
+    data = "\n".join([_LABEL, *sorted(launches), ""]).encode()
+    if len(data) > _LARGEST:
+        message = f"{name} has no room for another launch; discard some of the {len(launches) - 1}"
+        raise ImportFailed(KEEP_FULL, message, retry=False)
+    files.swap(name, data, at=at, mode=mode)

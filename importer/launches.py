@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from importer import publish, recover
 from importer.errors import NO_RECEIPT, ImporterError, ImportRefused, translated
 from importer.journal import opened, peeked
+from importer.lock import PATIENCE
 from manifest.launch import Discarded, Publishing, Refused, Verified
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ __all__ = [
     "show",
 ]  # fmt: skip
 
-_PATIENCE = 60.0
 # Whoever works on a launch recovers it as well, so it is not waited for until it has ended.
 _SHORT_PATIENCE = 10.0
 
@@ -109,22 +109,24 @@ def _recover(repository: Repository, launch: str, lock: Lock | None) -> Recovere
             if not repository.is_of(file.record.common_dir):
                 return None
         with translated(), opened(repository.state, launch, timeout=_SHORT_PATIENCE) as file:
-            own = lock or (lambda: repository.lock(launch, _PATIENCE))
+            own = lock or (lambda: repository.lock(launch, PATIENCE))
             removed = recover.settle(repository, file, own)
             return Recovered(launch, _state_of(file), removed, None)
     except ImporterError as error:
         return Recovered(launch, "", [], error)
 
 
-def discard(repository: Repository, launch: str, *, lock: Lock | None = None) -> Shown:
+def discard(
+    repository: Repository, launch: str, *, lock: Lock | None = None, patience: float = PATIENCE
+) -> Shown:
     """Let nothing rest on a launch any more: its line in the ``.keep`` of its pack goes.
 
     From then on the pack is git's to collect, unless another launch rests on it. The journal and
-    the receipt stay, as a record. Raises ImportRefused (launchUnknown, repositoryChanged),
-    ImportFailed.
+    the receipt stay, as a record. An import that is under way, and L1, are waited for ``patience``
+    seconds each. Raises ImportRefused (launchUnknown, repositoryChanged), ImportFailed.
     """
-    own = lock or (lambda: repository.lock(launch, _PATIENCE))
-    with translated(), opened(repository.state, launch, timeout=_PATIENCE) as file:
+    own = lock or (lambda: repository.lock(launch, patience))
+    with translated(), opened(repository.state, launch, timeout=patience) as file:
         repository.check(file.record.common_dir)
         if file.last(Discarded) is None:
             file.append(Discarded(at=repository.world.seconds()))

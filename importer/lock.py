@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # What waits for a lock, and holds it inside of a `with` block: ours, or that of an engine.
     Lock = Callable[[], AbstractContextManager[object]]
 
-__all__ = ["L1", "Lock", "held", "taken"]
+__all__ = ["L1", "PATIENCE", "Lock", "held", "taken"]
 
 # What our own lock raises, and what that of an engine does where it gives up.
 _OURS = (ImporterError, MisuseError, OSError)
@@ -37,6 +37,8 @@ _BUSY = (TimeoutError, BlockingIOError)
 
 # The name of L1 in a repository's common folder.
 L1 = "git-candidate.lock"
+# Seconds to wait for another import of the launch, and for L1, where nobody says otherwise.
+PATIENCE = 60.0
 _LONGEST_NOTE = 200
 _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.05

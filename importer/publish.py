@@ -86,6 +86,9 @@ def link(repository: Repository, indexed: Indexed, pack: Pack, launch: str, *, a
     """
     there = _parts(repository, pack.name)
     for ending in there:
+        if ending == ".rev" and ending not in indexed.digests and ".idx" in there:
+            # Published by a git that makes one; the git that is here now does not.
+            continue
         _check_same(repository, indexed, ending, pack.name + ending)
     try:
         _link(repository, indexed, pack.name, launch, at=at, there=there)
@@ -101,7 +104,7 @@ def _link(
 ) -> None:
     files = repository.world.files
     packs = repository.packs
-    mode = os.stat(f"{indexed.stem}.pack", dir_fd=at, follow_symlinks=False).st_mode & 0o777
+    mode = _mode(repository, f"{indexed.stem}.pack", at)
     keep.add(files, stem + _KEEP, launch, at=packs, mode=mode)
     for ending in _ENDINGS:
         if ending in indexed.digests and ending not in there:
@@ -156,10 +159,15 @@ def hold(repository: Repository, receipt: Receipt) -> None:
     files = repository.world.files
     packs = repository.packs
     name = receipt.pack.name
-    status = files.status(f"{name}.pack", at=packs)
-    mode = 0o444 if status is None else status.st_mode & 0o777
+    mode = _mode(repository, f"{name}.pack", packs)
     keep.add(files, name + _KEEP, receipt.launch, at=packs, mode=mode)
     files.sync(packs)
+
+
+def _mode(repository: Repository, name: str, at: int) -> int:
+    """The permissions of a pack, as git gave them: those of its ``.keep`` as well."""
+    status = repository.world.files.status(name, at=at)
+    return 0o444 if status is None else status.st_mode & 0o777
 
 
 def read_back(repository: Repository, receipt: Receipt) -> None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from importer import git
-from importer.durable import identity, read_up_to
+from importer.durable import identity, pieces, read_up_to
 from importer.errors import (
     GIT_FAILED,
     GIT_REFUSED,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Indexed", "digest", "index", "prefix", "quarantined"]
 
-_CHUNK = 1 << 20
 # Errors that say nothing of the pack (in the C locale): no room, no permission, a quota, a limit of
 # ours, a broken disk, no memory. They end a line of git's own; what fsck says of an object may
 # quote a producer.
@@ -162,7 +161,6 @@ def _look(
             digests[ending] = digest(descriptor)
             files.sync(descriptor)
             if ending == ".idx":
-                os.lseek(descriptor, 0, os.SEEK_SET)
                 content = read_up_to(descriptor, sizes[ending])
         finally:
             os.close(descriptor)
@@ -180,8 +178,6 @@ def _look(
 def digest(descriptor: int) -> str:
     """The SHA-256 of an open file, from its beginning."""
     found = hashlib.sha256()
-    at = 0
-    while piece := os.pread(descriptor, _CHUNK, at):
+    for piece in pieces(descriptor):
         found.update(piece)
-        at += len(piece)
     return found.hexdigest()

@@ -10,14 +10,14 @@ import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from importer import git
+from importer import git, layout
 from importer.base import StoreReader
-from importer.durable import identity
+from importer.durable import check_path, identity
 from importer.errors import NOT_A_REPOSITORY, REPOSITORY_CHANGED, ImportRefused, translated
+from importer.folders import Folders
 from importer.lock import L1, held
 from manifest.atoms import pack_path
 from manifest.launch import Folder
-from packparse.errors import MisuseError
 from packparse.escape import shorten
 from packparse.objectformat import FORMATS
 
@@ -41,10 +41,13 @@ class Repository:
     """
 
     def __init__(self, path: str, state: State) -> None:
+        check_path(path)
         self.state = state
         self.world = state.world
         self._open = ExitStack()
-        self._folders: dict[str, int] = {}
+        self._folders = Folders(self.world.files, "the repository")
+        # Last of all, once nothing uses them any more.
+        self._open.callback(self._folders.close)
         try:
             with translated():
                 self._open_all(path)
@@ -60,12 +63,10 @@ class Repository:
 
     def close(self) -> None:
         """End the process that reads, and close the folders; nothing can be done with it then."""
-        # First, so that nothing can be done with it either where this does not end well.
-        self._folders.clear()
         self._open.close()
 
     def _open_all(self, path: str) -> None:
-        found = git.layout(path)
+        found = layout.layout(path)
         self.object_format = FORMATS[found.object_format]
         self.path = found.common_dir
         self._objects_path = f"{found.common_dir}/objects"
@@ -84,49 +85,37 @@ class Repository:
     @property
     def common(self) -> int:
         """The common folder, open. Raises MisuseError once the repository is closed."""
-        return self._descriptor("common")
+        return self._folders["common"]
 
     @property
     def objects(self) -> int:
         """The folder of objects, open."""
-        return self._descriptor("objects")
+        return self._folders["objects"]
 
     @property
     def packs(self) -> int:
         """The folder of packs, open."""
-        return self._descriptor("packs")
+        return self._folders["packs"]
 
     @property
     def room(self) -> Workroom:
         """The folder for its temporary files."""
-        self._check_open()
+        self._folders.check()
         return self._room
 
     @property
     def reader(self) -> StoreReader:
         """The process that reads its objects."""
-        self._check_open()
+        self._folders.check()
         return self._reader
-
-    def _descriptor(self, name: str) -> int:
-        self._check_open()
-        return self._folders[name]
-
-    def _check_open(self) -> None:
-        # The number of a closed folder may be that of another one by now.
-        if not self._folders:
-            message = "the repository is closed"
-            raise MisuseError(message)
 
     def _folder(self, key: str, name: str, at: int | None) -> None:
         shown = shorten(os.fsencode(name))
         try:
-            descriptor = self.world.files.open_folder(name, at=at)
+            self._folders.open(key, name, at=at)
         except (FileNotFoundError, NotADirectoryError):
             message = f"{shown} is not there, is a symbolic link, or is no folder"
             raise ImportRefused(NOT_A_REPOSITORY, message) from None
-        self._open.callback(os.close, descriptor)
-        self._folders[key] = descriptor
 
     @property
     def shared_mode(self) -> int:

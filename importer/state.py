@@ -22,7 +22,7 @@ import stat
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from importer.durable import TEMPORARY, UnsafeFileError
+from importer.durable import TEMPORARY, UnsafeFileError, check_path
 from importer.errors import (
     LAUNCH_UNKNOWN,
     STATE_CORRUPT,
@@ -32,12 +32,12 @@ from importer.errors import (
     ImportRefused,
     translated,
 )
+from importer.folders import Folders
 from importer.frames import frame
 from importer.lock import held
 from importer.world import World
 from manifest.atoms import is_launch_id
 from manifest.launch import Launched, encode_event
-from packparse.errors import MisuseError
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ class State:
     """
 
     def __init__(self, path: str, world: World | None = None, *, make: bool = True) -> None:
+        check_path(path)
         self.world = world or World()
         self.path = os.path.abspath(path)
         self._make = make
-        self._open = ExitStack()
-        self._folders: dict[str, int] = {}
+        self._folders = Folders(self.world.files, f"the state {self._shown()}")
         try:
             with translated():
                 self._open_folders()
@@ -86,8 +86,7 @@ class State:
 
     def close(self) -> None:
         """Close the folder; nothing can be done with it then."""
-        self._folders.clear()
-        self._open.close()
+        self._folders.close()
 
     def _open_folders(self) -> None:
         files = self.world.files
@@ -97,7 +96,7 @@ class State:
                 files.make_folder(self.path)
         elif not os.path.lexists(self.path):
             raise ImportRefused(STATE_MISSING, f"there is no folder {self._shown()}")
-        self._keep("", self.path, None)
+        self._keep("state", self.path, at=None)
         status = os.fstat(self.folder)
         if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
             message = f"{self._shown()} is not a folder that you alone may enter (mode 0700)"
@@ -106,38 +105,29 @@ class State:
         for name in ("launches", "work"):
             with suppress(FileExistsError):
                 files.make_folder(name, at=self.folder)
-            self._keep(name, name, self.folder)
+            self._keep(name, name, at=self.folder)
 
     @property
     def folder(self) -> int:
         """The folder itself, open. Raises MisuseError once the state is closed."""
-        return self._descriptor("")
+        return self._folders["state"]
 
     @property
     def launches(self) -> int:
         """The folder of launches, open."""
-        return self._descriptor("launches")
+        return self._folders["launches"]
 
     @property
     def work(self) -> int:
         """The folder of work rooms, open."""
-        return self._descriptor("work")
+        return self._folders["work"]
 
-    def _descriptor(self, name: str) -> int:
-        # The number of a closed folder may be that of another one by now.
-        if name not in self._folders:
-            message = f"the state {self._shown()} is closed"
-            raise MisuseError(message)
-        return self._folders[name]
-
-    def _keep(self, key: str, name: str, at: int | None) -> None:
+    def _keep(self, key: str, name: str, *, at: int | None) -> None:
         try:
-            descriptor = self.world.files.open_folder(name, at=at)
+            self._folders.open(key, name, at=at)
         except NotADirectoryError:
             message = f"{self._shown()} or a part of it is a link, or no folder"
             raise ImportRefused(STATE_UNSAFE, message) from None
-        self._open.callback(os.close, descriptor)
-        self._folders[key] = descriptor
 
     def _sync_parent(self) -> None:
         """Make the name of a new folder durable, where its parent may be read."""
@@ -201,12 +191,7 @@ class State:
         files.remove_folder(temporary, at=self.launches)
         files.make_folder(temporary, at=self.launches)
         with files.folder(temporary, at=self.launches) as folder:
-            descriptor = files.create(JOURNAL, at=folder)
-            try:
-                files.write(descriptor, data)
-                files.sync(descriptor)
-            finally:
-                os.close(descriptor)
+            files.write_new(JOURNAL, data, at=folder)
             files.sync(folder)
         files.rename(temporary, launch.launch, at=self.launches)
         files.sync(self.launches)
@@ -291,7 +276,7 @@ class State:
     def _is_in_use(self, name: str) -> bool:
         try:
             with self.world.files.folder(name, at=self.work) as folder:
-                lock = os.open(_LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
+                lock = self.world.files.open_file(_LOCK, at=folder)
         except FileNotFoundError:
             return False
         try:

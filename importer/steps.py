@@ -22,10 +22,9 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from enum import IntEnum
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from importer import git, intake, publish, quarantine, recover
+from importer import intake, publish, quarantine, recover
 from importer.base import SeededSet
 from importer.errors import (
     ARTIFACT_COUNT_MISMATCH,
@@ -37,14 +36,12 @@ from importer.errors import (
     translated,
 )
 from importer.journal import opened
-from importer.lock import taken
-from importer.verdict import Verdict, check_policy, object_list_digest
-from manifest import receipt as receipts
+from importer.lock import PATIENCE, taken
+from importer.outcome import Made, receipt_of, refusal_of
+from importer.verdict import Verdict, check_policy
 from manifest.binding import bind, check_claims
 from manifest.errors import RecordError
 from manifest.launch import Discarded, Publishing, Refused, Verified
-from packparse import codes, version
-from packparse.escape import quote
 from packparse.objectformat import FORMATS
 
 if TYPE_CHECKING:
@@ -61,9 +58,6 @@ if TYPE_CHECKING:
     from packparse.report import Report
 
 __all__ = ["ImportResult", "Step", "import_candidate"]
-
-# How long to wait for another import of the launch, and for L1.
-_PATIENCE = 60.0
 
 
 class Step(IntEnum):
@@ -104,7 +98,7 @@ def import_candidate(
     launch: str,
     *,
     lock: Lock | None = None,
-    patience: float = _PATIENCE,
+    patience: float = PATIENCE,
     on_step: Callable[[Step], None] | None = None,
 ) -> ImportResult:
     """Import the candidate of a launch, or find that it was imported.
@@ -187,13 +181,7 @@ class _Import:
             found = verdict.finish(lambda at, length: os.pread(copy, length, at))
             self._compare(manifest, found)
             self._begin(Step.JOURNAL)
-            self._file.append(
-                Verified(
-                    at=self._world.seconds(),
-                    artifact=manifest.artifact.sha256,
-                    candidate=manifest.candidate,
-                )
-            )
+            verified = self._note_verdict(manifest)
             self._begin(Step.GIT)
             name = stack.enter_context(
                 quarantine.quarantined(self._repository, self._record.launch)
@@ -201,7 +189,8 @@ class _Import:
             folder = stack.enter_context(files.folder(name, at=self._repository.objects))
             indexed = self._index(name, folder, copy, found)
             self._begin(Step.PUBLISH)
-            receipt = self._publish(manifest, found, indexed, folder, known)
+            made = Made(manifest, found, indexed, self._file.launched, verified)
+            receipt = self._publish(made, folder, known)
         self._begin(Step.READ_BACK)
         self._repository.check(self._record.common_dir)
         publish.read_back(self._repository, receipt)
@@ -263,7 +252,17 @@ class _Import:
             message = f"the manifest lists {early.hex()} before a parent of it"
             raise ImportRefused(ARTIFACT_COUNT_MISMATCH, message, report=found.report)
 
-    # Step 8
+    # Steps 7 and 8
+
+    def _note_verdict(self, manifest: Manifest) -> int:
+        """Note in the journal that the first verdict accepts; when that was, in seconds."""
+        event = Verified(
+            at=self._world.seconds(),
+            artifact=manifest.artifact.sha256,
+            candidate=manifest.candidate,
+        )
+        self._file.append(event)
+        return event.at
 
     def _index(self, name: str, folder: int, copy: int, found: Found) -> Indexed:
         with self._repository.quarantine_bench(name) as bench:
@@ -282,77 +281,22 @@ class _Import:
 
     # Step 9
 
-    def _publish(
-        self,
-        manifest: Manifest,
-        found: Found,
-        indexed: Indexed,
-        folder: int,
-        known: Receipt | None,
-    ) -> Receipt:
+    def _publish(self, made: Made, folder: int, known: Receipt | None) -> Receipt:
         repository = self._repository
         with taken(self._lock):
             began = self._world.tick()
             repository.check(self._record.common_dir)
             publish.check_base(repository, self._record.base)
             if known is None:
-                stem = publish.choose(repository, indexed)
-                receipt = self._receipt(manifest, found, indexed, stem)
+                stem = publish.choose(repository, made.indexed)
+                receipt = receipt_of(self._record, made, stem, at=self._world.seconds())
                 self._file.append(Publishing(at=receipt.times.published, receipt=receipt))
             else:
-                receipt = self._same(known, manifest, indexed)
+                receipt = _same(known, made)
             with self._world.files.folder("pack", at=folder) as packs:
-                publish.link(repository, indexed, receipt.pack, self._record.launch, at=packs)
+                publish.link(repository, made.indexed, receipt.pack, self._record.launch, at=packs)
             self._held = self._world.tick() - began
         return receipt
-
-    def _same(self, known: Receipt, manifest: Manifest, indexed: Indexed) -> Receipt:
-        """The receipt that was written already, if it is for this artifact."""
-        if known.artifact != manifest.artifact:
-            message = f"the receipt is for {known.candidate}, here is {manifest.candidate}"
-            raise ImportRefused(OTHER_CANDIDATE, message)
-        made = (indexed.digests[".pack"], indexed.digests[".idx"])
-        if made != (known.pack.sha256, known.pack.index):
-            message = "git makes another pack or index of the same artifact than it made before"
-            raise ImportRefused(RECEIPT_CONTRADICTED, message)
-        return known
-
-    def _receipt(self, manifest: Manifest, found: Found, indexed: Indexed, stem: str) -> Receipt:
-        record = self._record
-        now = self._world.seconds()
-        verified = self._file.last(Verified)
-        return receipts.Receipt(
-            launch=record.launch,
-            issue=record.issue,
-            run=record.run,
-            phase=record.phase,
-            repository=record.repository,
-            state="imported",
-            object_format=record.object_format,
-            base=record.base,
-            candidate=manifest.candidate,
-            commits=manifest.commits,
-            artifact=manifest.artifact,
-            pack=receipts.Pack(
-                name=stem,
-                bytes=indexed.bytes,
-                sha256=indexed.digests[".pack"],
-                index=indexed.digests[".idx"],
-                appended=indexed.appended,
-            ),
-            objects=receipts.Objects(count=len(found.oids), sha256=object_list_digest(found.oids)),
-            packcheck=receipts.PackcheckVerdict(
-                version=_own_version(),
-                policy=found.report.policy,
-                found=found.report.findings.counts(),
-            ),
-            git=receipts.GitVerdict(version=git.version(), relaxed=list(found.relaxed)),
-            times=receipts.Times(
-                launched=self._file.launched,
-                verified=now if verified is None else verified.at,
-                published=now,
-            ),
-        )
 
     def _own_lock(self) -> AbstractContextManager[object]:
         return self._repository.lock(self._record.launch, self._patience)
@@ -373,49 +317,21 @@ class _Import:
     def _note_refusal(self, refused: ImportRefused) -> None:
         """Leave a refusal receipt. Where that fails, the refusal is raised all the same."""
         try:
-            self._file.write_refusal(self._refusal(refused))
-            self._file.append(Refused(at=self._world.seconds(), code=refused.code.name))
+            now = self._world.seconds()
+            refusal = refusal_of(self._record, refused, artifact=self._artifact, at=now)
+            self._file.write_refusal(refusal)
+            self._file.append(Refused(at=now, code=refused.code.name))
         except (OSError, RecordError, ImportFailed) as error:
             refused.add_note(f"the refusal could not be recorded: {error}")
 
-    def _refusal(self, refused: ImportRefused) -> receipts.Refusal:
-        record = self._record
-        errors = [] if refused.report is None else refused.report.findings.sorted()
-        listed = [
-            receipts.RefusedFor(
-                code=finding.code.name,
-                offset=finding.offset,
-                oid=None if finding.oid is None else finding.oid.hex(),
-                path=_shown(finding.path),
-                message=finding.message[:2_000],
-            )
-            for finding in errors
-            if finding.severity == codes.ERROR
-        ]
-        return receipts.Refusal(
-            launch=record.launch,
-            issue=record.issue,
-            run=record.run,
-            phase=record.phase,
-            repository=record.repository,
-            base=record.base,
-            step=refused.step,
-            code=refused.code.name,
-            klass=refused.code.klass,
-            message=refused.message[:2_000],
-            artifact=self._artifact,
-            findings=listed[: receipts.FINDINGS],
-            at=self._world.seconds(),
-        )
 
-
-def _shown(path: bytes | None) -> str | None:
-    """A path for a refusal; None where it is longer than a refusal has room for."""
-    quoted = None if path is None else quote(path)
-    return None if quoted is None or len(quoted) > receipts.LONGEST_PATH else quoted
-
-
-@cache
-def _own_version() -> str:
-    # Asking what is installed takes longer than publishing.
-    return version.installed() or ""
+def _same(known: Receipt, made: Made) -> Receipt:
+    """The receipt that was written already, if it is for this artifact."""
+    if known.artifact != made.manifest.artifact:
+        message = f"the receipt is for {known.candidate}, here is {made.manifest.candidate}"
+        raise ImportRefused(OTHER_CANDIDATE, message)
+    digests = made.indexed.digests
+    if (digests[".pack"], digests[".idx"]) != (known.pack.sha256, known.pack.index):
+        message = "git makes another pack or index of the same artifact than it made before"
+        raise ImportRefused(RECEIPT_CONTRADICTED, message)
+    return known

@@ -7,7 +7,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from importer import git
+from importer import layout
 from importer.errors import NOT_A_BUNDLE, NOT_RELAXABLE, ImportRefused
 from packparse import checks, codes
 from packparse.checks import CATALOG
@@ -182,7 +182,7 @@ def _relaxed(report: Report) -> tuple[str, ...]:
     more ids, and refuses what it finds. Those that are fatal are never here: no policy may excuse
     them (check_policy), and only what a path leads to is inherited.
     """
-    here = _numbers(git.version())
+    here = _numbers(layout.version())
     counts = report.findings.counts()
     excused = [
         code

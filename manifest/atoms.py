@@ -14,8 +14,8 @@ from msgspec import Meta
 from packparse.escape import quote, unquote
 
 __all__ = [
-    "COMMITS", "LISTED_PATHS", "Amount", "Digest", "FileName", "FormatName", "LaunchId", "Name",
-    "Oid", "QuotedPath", "Sentence", "is_launch_id", "is_name", "pack_path", "unpack_path",
+    "COMMITS", "LISTED_PATHS", "Amount", "CodeName", "Digest", "FileName", "FormatName", "LaunchId",
+    "Name", "Oid", "QuotedPath", "Sentence", "is_launch_id", "pack_path", "unpack_path",
 ]  # fmt: skip
 
 # More than any preset lets through; a list of so many ids is what makes a manifest long.
@@ -35,17 +35,14 @@ Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 # A name inside of one folder, which is no path, no option and no hidden file.
 FileName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")]
 FormatName = Literal["sha1", "sha256"]
+# That of a finding or a refusal.
+CodeName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,64}\Z")]
 # JSON numbers up to here are exact in every reader.
 Amount = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 # A path as git prints it; see `unpack_path`.
 QuotedPath = Annotated[str, Meta(min_length=1, max_length=16_400, pattern=r"^[ -~]+\Z")]
 # Text for people: printable ASCII.
 Sentence = Annotated[str, Meta(max_length=2_000, pattern=r"^[ -~]*\Z")]
-
-
-def is_name(text: str) -> bool:
-    """Whether ``text`` may name an issue, a run, a phase or a repository."""
-    return re.match(_NAME, text) is not None
 
 
 def is_launch_id(text: str) -> bool:

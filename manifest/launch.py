@@ -14,6 +14,7 @@ from msgspec import Meta
 from manifest.atoms import (
     COMMITS,
     Amount,
+    CodeName,
     Digest,
     FileName,
     FormatName,
@@ -171,7 +172,7 @@ class Publishing(Event, frozen=True, tag="publishing"):
 class Refused(Event, frozen=True, tag="refused"):
     """An import was refused; the artifact is kept, and may be looked at and tried again."""
 
-    code: Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,64}\Z")]
+    code: CodeName
 
 
 class Discarded(Event, frozen=True, tag="discarded"):

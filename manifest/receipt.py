@@ -13,6 +13,7 @@ from msgspec import Meta
 from manifest.atoms import (
     COMMITS,
     Amount,
+    CodeName,
     Digest,
     FileName,
     FormatName,
@@ -35,7 +36,6 @@ __all__ = [
 LARGEST = 8 << 20
 _KEY = "sha256"
 R = TypeVar("R", bound=Record)
-_Code = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,64}\Z")]
 # Of one refusal; the report of the import has all of them.
 FINDINGS = 100
 # Quoted. The limits of a launch may let longer ones through.
@@ -70,14 +70,14 @@ class PackcheckVerdict(Record, frozen=True):
 
     version: Annotated[str, Meta(max_length=100, pattern=r"^[ -~]*\Z")]
     policy: Annotated[str, Meta(max_length=200, pattern=r"^[ -~]*\Z")]
-    found: dict[_Code, Amount]
+    found: dict[CodeName, Amount]
 
 
 class GitVerdict(Record, frozen=True):
     """The second verdict: which git, and the fsck ids that the first verdict excused."""
 
     version: Annotated[str, Meta(max_length=100, pattern=r"^[ -~]*\Z")]
-    relaxed: Annotated[list[_Code], Meta(max_length=200)]
+    relaxed: Annotated[list[CodeName], Meta(max_length=200)]
 
 
 class Times(Record, frozen=True):
@@ -112,7 +112,7 @@ class Receipt(Record, frozen=True, tag_field="format", tag="packcheck.receipt/1"
 class RefusedFor(Record, frozen=True):
     """One error: where it is, and what it is, as in packcheck's report."""
 
-    code: _Code
+    code: CodeName
     offset: Amount | None
     oid: Oid | None
     path: Annotated[str, Meta(max_length=LONGEST_PATH, pattern=r"^[ -~]*\Z")] | None
@@ -129,7 +129,7 @@ class Refusal(Record, frozen=True, tag_field="format", tag="packcheck.refusal/1"
     repository: Name
     base: Oid
     step: Annotated[int, Meta(ge=0, le=11)]
-    code: _Code
+    code: CodeName
     klass: Annotated[int, Meta(ge=1, le=6)]
     message: Sentence
     artifact: Digest | None

@@ -7,7 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from candidate.commands.common import add_command, print_object
-from importer import git
+from importer import layout
 from importer.checkup import Wanted, check_bundle
 from importer.repository import Repository
 from importer.state import State
@@ -132,7 +132,7 @@ def _as_object(checked: Checked) -> dict[str, object]:
         "packcheck": None if checked.report is None else report_json.as_object(checked.report),
         "git": None
         if checked.relaxed is None
-        else {"version": git.version(), "relaxed": list(checked.relaxed)},
+        else {"version": layout.version(), "relaxed": list(checked.relaxed)},
         "chosen": None if checked.chosen is None else shorten(checked.chosen),
     }
 
@@ -143,7 +143,7 @@ def _as_text(checked: Checked) -> str:
     if checked.relaxed is not None:
         verdict = "accepts" if refused is None else "refuses"
         excused = f", told to pass {', '.join(checked.relaxed)}" if checked.relaxed else ""
-        text += f"git {git.version()} index-pack --strict {verdict}{excused}\n"
+        text += f"git {layout.version()} index-pack --strict {verdict}{excused}\n"
     # A code of packcheck is in its report, which says how it is explained.
     if refused is not None and (
         checked.report is None or checked.report.accepted or refused.code.name not in CATALOG

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from importer import git
 from importer.errors import ImporterError, ImportFailed
 from importer.steps import import_candidate
 from importer.world import GIT_SECONDS
@@ -122,7 +121,6 @@ def _check_failure(ground: Ground, folder: Path, command: str, script: str, code
 def test_a_question_about_the_repository_that_is_not_answered_is_no_answer(
     ground: Ground, tmp_path: Path, command: str, script: str
 ) -> None:
-    git.version.cache_clear()
     with faked(tmp_path, command, script):
         found = outcome(ground.run)
     assert isinstance(found, ImportFailed)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.candidates import Store
 from tests.support.gate import Gate, Names, made_gate, make_host, opened_gate
+from tests.support.scriptgit import HOSTILE, FakeGit
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +46,16 @@ def own(mould: tuple[Path, Store, Names], copied: Path) -> Iterator[Gate]:
     """A host of the test's own, open for imports."""
     with opened_gate(copied, *mould[1:]) as made:
         yield made
+
+
+@pytest.fixture
+def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment of which nothing may reach git."""
+    for name, value in HOSTILE.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeGit:
+    """A git that is a script of the test's own."""
+    return FakeGit(tmp_path / "bin", monkeypatch)

@@ -25,7 +25,7 @@ from packparse.objectformat import FORMATS
 from tests.support.files import open_descriptors
 from tests.support.gitrepo import git as real_git
 from tests.support.gitrepo import init, install_pack, make_history, pack_revs
-from tests.support.scriptgit import bench, fake_git
+from tests.support.scriptgit import FakeGit, bench
 
 NOTHING = bytes(20)
 
@@ -468,12 +468,17 @@ ODD_ANSWERS: dict[str, tuple[str, str, bool]] = {
 
 @pytest.mark.parametrize(("script", "message", "retry"), ODD_ANSWERS.values(), ids=ODD_ANSWERS)
 def test_it_fails_by_code_where(
-    script: str, message: str, retry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str,
+    message: str,
+    retry: bool,
+    tmp_path: Path,
+    fake: FakeGit,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(git, "_GRACE", 0.1)
     before = open_descriptors()
-    with fake_git(tmp_path / "bin", monkeypatch) as fake, bench(tmp_path, seconds=0.2) as made:
-        fake.script(script)
+    fake.script(script)
+    with bench(tmp_path, seconds=0.2) as made:
         reader = StoreReader(made, FORMATS["sha1"])
         with pytest.raises(ImportFailed) as failed:
             reader.read(ONE)
@@ -488,8 +493,8 @@ def test_it_fails_by_code_where(
 def test_a_process_that_cannot_be_started_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with fake_git(tmp_path / "bin", monkeypatch), bench(tmp_path) as made:
-        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    with bench(tmp_path) as made:
         before = open_descriptors()
         reader = StoreReader(made, FORMATS["sha1"])
         with pytest.raises(ImporterError, match="git cannot be started"):

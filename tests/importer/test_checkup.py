@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from importer import checkup
+from importer import durable
 from importer.checkup import Wanted, check_bundle
 from importer.durable import Files
 from importer.errors import (
@@ -181,7 +181,7 @@ def test_a_file_that_grows_while_it_is_copied_is_copied_up_to_the_limit(
             super().write(descriptor, data)
 
     written: list[int] = []
-    monkeypatch.setattr(checkup, "_CHUNK", 100)
+    monkeypatch.setattr(durable, "_CHUNK", 100)
     bundle.write_bytes(bytes(100))
     with opened(host, tmp_path, World(Growing())) as repository:
         written.clear()

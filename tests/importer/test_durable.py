@@ -197,10 +197,10 @@ def test_nothing_is_read_where_there_is_no_file(folder: int) -> None:
 @pytest.mark.parametrize(
     ("most", "read"), [(0, b""), (3, b"con"), (7, b"content"), (9, b"content")]
 )
-def test_reading_goes_on_from_where_a_descriptor_stands(
+def test_reading_begins_at_the_beginning_wherever_a_descriptor_stands(
     most: int, read: bytes, place: Path
 ) -> None:
-    (place / "it").write_bytes(b"..content")
+    (place / "it").write_bytes(b"content")
     with (place / "it").open("rb", buffering=0) as opened:
         opened.seek(2)
         assert read_up_to(opened.fileno(), most) == read

@@ -15,6 +15,7 @@ import pytest
 from importer.errors import ImportRefused
 from importer.steps import import_candidate
 from manifest.launch import PolicyText
+from manifest.v1 import Workspace
 from packparse.escape import quote
 from tests.support import packs
 from tests.support.candidates import Entry, Folder, Store, existing, submodule
@@ -88,6 +89,37 @@ def test_a_repository_may_lie_at_any_path(name: bytes, tmp_path: Path) -> None:
         scene = gate.launch()
         gate.put(scene, gate.honest())
         gate.accept(scene)
+
+
+def test_what_was_left_uncommitted_is_told_and_never_taken(tmp_path: Path) -> None:
+    host = make_host(tmp_path)
+    host.commit({"new.txt": b"new\n"})
+    scene = launch(host, tmp_path)
+    scene.offer(workspace=Workspace(dirty=3, paths=["left.txt", '"\\tab"']))
+    with only_packs_added(host.repo, host.common):
+        receipt = scene.run().receipt
+    assert receipt.candidate == host.candidate
+    listed = git(host.repo, "ls-tree", "-r", "--name-only", host.candidate).stdout
+    assert b"left" not in listed
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["depth one", "full"])
+def test_a14_a_partial_clone_fetches_nothing(full: bool, tmp_path: Path) -> None:
+    """What a promisor has and the host has not is not there: no import asks for it."""
+    host = make_host(tmp_path, shape="partial")
+    git(host.repo, "config", "remote.origin.uploadpack", f"touch {tmp_path}/asked; false")
+    host.commit({"new.txt": b"new\n"})
+    scene = launch(host, tmp_path, full=full)
+    scene.offer()
+    packs = host.common / "objects" / "pack"
+    promised = {path.name: path.read_bytes() for path in packs.iterdir()}
+    receipt = scene.run().receipt
+    assert receipt.candidate == host.candidate
+    assert promised.items() < {path.name: path.read_bytes() for path in packs.iterdir()}.items()
+    assert not (tmp_path / "asked").exists()
+    # A blob that is to be compared, and is not here.
+    assert git(host.repo, "cat-file", "-e", f"{host.base}:dir0/file0.txt", check=False).returncode
+    assert (tmp_path / "asked").exists()
 
 
 # --- what the producer was given ----------------------------------------------------------------

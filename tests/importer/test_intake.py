@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from importer import intake
+from importer import durable, intake
 from importer.durable import Files
 from importer.errors import (
     ARTIFACT_CHANGED,
@@ -198,7 +198,7 @@ def test_a_manifest_that_is_too_large_is_not_read(
 ) -> None:
     (export / v1.NAME).touch()
     os.truncate(export / v1.NAME, v1.LARGEST + more)
-    monkeypatch.setattr(os, "read", lambda *_args: pytest.fail("it is read"))
+    monkeypatch.setattr(os, "pread", lambda *_args: pytest.fail("it is read"))
     before = open_descriptors()
     with pytest.raises(ImportRefused) as refused:
         intake.read_manifest(World(), SECRET, at=at)
@@ -234,15 +234,15 @@ def test_a_manifest_is_not_taken_that(
     path = export / v1.NAME
     path.write_bytes(v1.write(manifest(), SECRET))
     size = path.stat().st_size
-    read = os.read
+    read = os.pread
 
-    def change(descriptor: int, length: int) -> bytes:
+    def change(descriptor: int, length: int, at: int) -> bytes:
         monkeypatch.undo()
         os.truncate(path, size + 5 if grow else size - 5)
-        return read(descriptor, length)
+        return read(descriptor, length, at)
 
     before = open_descriptors()
-    monkeypatch.setattr(os, "read", change)
+    monkeypatch.setattr(os, "pread", change)
     with pytest.raises(ImportRefused, match=f"had {size} bytes when it was opened") as refused:
         intake.read_manifest(World(), SECRET, at=at)
     assert refused.value.code is ARTIFACT_CHANGED
@@ -256,7 +256,7 @@ def test_the_artifact_is_opened_and_not_read(
     export: Path, at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (export / NAME).write_bytes(CONTENT)
-    monkeypatch.setattr(os, "read", lambda *_args: pytest.fail("it is read"))
+    monkeypatch.setattr(os, "pread", lambda *_args: pytest.fail("it is read"))
     before = open_descriptors()
     with intake.open_artifact(World(), artifact(), at=at) as opened:
         assert opened.status.st_ino == (export / NAME).stat().st_ino
@@ -296,7 +296,7 @@ def test_an_artifact_of_another_size_is_not_read(
 ) -> None:
     (export / NAME).touch()
     os.truncate(export / NAME, length)
-    monkeypatch.setattr(os, "read", lambda *_args: pytest.fail("it is read"))
+    monkeypatch.setattr(os, "pread", lambda *_args: pytest.fail("it is read"))
     before = open_descriptors()
     with (
         pytest.raises(ImportRefused) as refused,
@@ -363,7 +363,7 @@ def staged(
 def test_every_piece_is_fed_and_copied(
     export: Path, private: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "_CHUNK", 256)
+    monkeypatch.setattr(durable, "_CHUNK", 256)
     pieces: list[bytes] = []
     before = open_descriptors()
     with staged(export, private, feed=pieces.append) as copy:
@@ -449,7 +449,7 @@ def test_an_artifact_is_refused_that_while_it_is_read(
     private: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(intake, "_CHUNK", 2_000)
+    monkeypatch.setattr(durable, "_CHUNK", 2_000)
     fed: list[int] = []
 
     def feed(piece: bytes) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from importer import keep
 from importer.durable import Files
-from importer.errors import STATE_CORRUPT, ImportFailed
+from importer.errors import KEEP_FULL, STATE_CORRUPT, ImportFailed
 from tests.support.worlds import Telling
 
 ONE, TWO, THREE = "11" * 16, "22" * 16, "33" * 16
@@ -49,6 +49,22 @@ def test_the_last_launch_that_goes_takes_the_file_with_it(at: int, tmp_path: Pat
     assert keep.drop(Files(), NAME, ONE, at=at) is True
     assert keep.drop(Files(), NAME, TWO, at=at) is False
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_more_launches_rest_on_a_pack_than_can_be_read_again(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keep, "_LARGEST", len(text(ONE, TWO)))
+    for launch in (ONE, TWO):
+        keep.add(Files(), NAME, launch, at=at, mode=0o444)
+    for _ in range(2):
+        with pytest.raises(ImportFailed, match="discard some of the 2") as failed:
+            keep.add(Files(), NAME, THREE, at=at, mode=0o444)
+        assert (failed.value.code, failed.value.retry) == (KEEP_FULL, False)
+        assert (tmp_path / NAME).read_text() == text(ONE, TWO)
+    keep.drop(Files(), NAME, ONE, at=at)
+    keep.add(Files(), NAME, THREE, at=at, mode=0o444)
+    assert keep.read(Files(), NAME, at=at) == {TWO, THREE}
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o440, 0o640, 0o664], ids=oct)

@@ -143,6 +143,20 @@ def test_what_stands_beside_a_keep_of_ours_is_the_same_or_nothing_is_changed(
     assert tree(scene.host.common / "objects") == before
 
 
+def test_a_reverse_index_of_another_git_is_no_matter_once_its_pack_is_published(
+    scene: Scene, tmp_path: Path
+) -> None:
+    first = scene.run().receipt
+    path = packs_of(scene) / f"{first.pack.name}.rev"
+    if not path.exists():
+        # As a newer git makes one unasked.
+        git(scene.host.repo, "index-pack", "--rev-index", str(path.with_suffix(".pack")))
+    again = launch(scene.host, tmp_path, name=OTHER)
+    again.offer((scene.export / scene.record.artifact).read_bytes())
+    assert again.run().receipt.pack == first.pack
+    assert path.exists()
+
+
 KEEPS: dict[str, Callable[[Path], object]] = {
     "somebody else's": lambda path: path.write_text("mine"),
     "a FIFO": os.mkfifo,

@@ -33,7 +33,7 @@ from tests.support.gitrepo import git
 from tests.support.launches import Host, make_host
 from tests.support.records import LAUNCH, OTHER
 from tests.support.rooms import brought, in_quarantine, opened
-from tests.support.scriptgit import fake_git
+from tests.support.scriptgit import FakeGit
 from tests.support.worlds import Telling
 
 
@@ -253,12 +253,12 @@ def test_git_is_told_the_limits_and_that_it_may_excuse(
     repository: Repository,
     host: Host,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    fake: FakeGit,
 ) -> None:
     limits = Limits("candidate", {"pack_bytes": 1 << 20, "object_bytes": 1 << 19})
     bundle, objects = host.bundle(), host.common / "objects"
-    with fake_git(tmp_path / "bin", monkeypatch) as fake, (tmp_path / "kept").open("wb") as kept:
-        fake.tell()
+    fake.tell()
+    with (tmp_path / "kept").open("wb") as kept:
         keep = [kept.fileno()]
         with (
             pytest.raises(ImportRefused, match="more than the name of one pack"),

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from importer import intake
+from importer import durable, intake
 from importer.errors import ImporterError
 from importer.steps import Step, import_candidate
 from tests.support.files import open_descriptors
@@ -366,17 +366,17 @@ def test_a22_a_manifest_that_changes_while_it_is_read_is_refused(
         def __getattr__(self, name: str) -> object:
             return getattr(os, name)
 
-        def read(self, descriptor: int, length: int) -> bytes:
-            if not lengths:
+        def pread(self, descriptor: int, length: int, at: int) -> bytes:
+            if not changed and os.path.sameopenfile(descriptor, opened.fileno()):
                 change(scene.export / "manifest.json")
-            lengths.append(length)
-            return os.read(descriptor, length)
+                changed.append(descriptor)
+            return os.pread(descriptor, length, at)
 
-    lengths: list[int] = []
-    with monkeypatch.context() as patch:
-        patch.setattr(intake, "os", Bent())
+    changed: list[int] = []
+    with (scene.export / "manifest.json").open("rb") as opened, monkeypatch.context() as patch:
+        patch.setattr(durable, "os", Bent())
         gate.refuse(scene, "artifactChanged", ENVIRONMENT, 2, bent=True)
-    assert lengths
+    assert changed
 
 
 def test_a22_what_was_read_is_what_is_imported_whatever_comes_later(gate: Gate) -> None:

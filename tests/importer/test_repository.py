@@ -25,7 +25,6 @@ from packparse.objectformat import FORMATS
 from tests.support.fakegit import faked
 from tests.support.files import open_descriptors
 from tests.support.gitrepo import git, init, make_history
-from tests.support.scriptgit import fake_git
 from tests.support.worlds import Telling
 
 
@@ -127,9 +126,8 @@ def test_a_git_that_does_not_answer_is_told(
     with faked(tmp_path, "config", "echo 'fatal: bad config' >&2; exit 128"):
         error = refused(repo, tmp_path)
     assert (error.code, error.message) == (GIT_FAILED, "git config: fatal: bad config")
-    with fake_git(tmp_path / "bin", monkeypatch):
-        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-        assert refused(repo, tmp_path).code is GIT_FAILED
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    assert refused(repo, tmp_path).code is GIT_FAILED
 
 
 @pytest.mark.parametrize("failing", ["create lock", "mkdir reader", "write config"])

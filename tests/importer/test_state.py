@@ -366,7 +366,7 @@ def test_a_launch_is_its_journal_with_the_record(tmp_path: Path) -> None:
 
 ADDING = [
     "create lock", "truncate lock", "write lock", f"rmdir tmp_{LAUNCH}", f"mkdir tmp_{LAUNCH}",
-    "create journal", "write journal", "fsync journal", f"fsync tmp_{LAUNCH}",
+    "create journal", "write journal", "chmod journal", "fsync journal", f"fsync tmp_{LAUNCH}",
     f"rename tmp_{LAUNCH} {LAUNCH}", "fsync launches", "fsync state",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from importer import git, publish
+from importer import layout, publish
 from importer.errors import (
     FILE_FAILED,
     JOURNAL_FULL,
@@ -291,7 +291,7 @@ def test_a_receipt_says_what_git_says(fmt: str, thin: bool, tmp_path: Path) -> N
     assert receipt.artifact.sha256 == sha256(bundle).hexdigest()
     assert (receipt.artifact.bytes, receipt.object_format) == (len(bundle), fmt)
     assert receipt.times == receipts.Times(launched=10, verified=20, published=20)
-    assert receipt.git == receipts.GitVerdict(version=git.version(), relaxed=[])
+    assert receipt.git == receipts.GitVerdict(version=layout.version(), relaxed=[])
     assert receipt.packcheck == receipts.PackcheckVerdict(
         version=version.installed() or "", policy="candidate", found={}
     )

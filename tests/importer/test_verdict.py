@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from importer import git
+from importer import layout
 from importer.base import SeededSet, StoreReader
 from importer.errors import NOT_A_BUNDLE, NOT_RELAXABLE, ImportRefused
 from importer.verdict import Found, Verdict, check_policy, leading, object_list_digest
@@ -277,7 +277,7 @@ def test_what_no_policy_excuses_is_refused() -> None:
 def test_a_git_that_does_not_know_a_check_is_not_told_of_it(
     version: str, relaxed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git, "version", lambda: version)
+    monkeypatch.setattr(layout, "version", lambda: version)
     policy = parse('[severity]\nbadTimezone = "note"', "own")
     assert judged(inheriting(author=BAD_ZONE), policy=policy).relaxed == relaxed
 

@@ -64,7 +64,6 @@ PARTS: dict[str, tuple[object, list[object], list[object]]] = {
 
 @pytest.mark.parametrize(("text", "well"), NAMES.values(), ids=NAMES)
 def test_a_name_is_of_few_characters_and_never_an_option_or_a_path(text: str, well: bool) -> None:
-    assert atoms.is_name(text) is well
     assert _fits(atoms.Name, text) is well
 
 

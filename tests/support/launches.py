@@ -93,7 +93,10 @@ def commit(repo: Path, parent: str, changes: Changes, number: int = 0) -> str:
 
 
 def make_host(folder: Path, fmt: Format = "sha1", *, shape: str = "plain") -> Host:
-    """Make a host of a shape: plain, bare, shallow, worktree; packed, with three commits."""
+    """Make a host of a shape, packed, with three commits.
+
+    It is plain, bare, shallow, partial (a clone without blobs), or a worktree.
+    """
     origin = init(folder / "origin", fmt)
     make_history(origin, 3, 6)
     git(origin, "repack", "-adq")
@@ -105,6 +108,10 @@ def make_host(folder: Path, fmt: Format = "sha1", *, shape: str = "plain") -> Ho
         git(folder, "clone", "-q", "--bare", str(origin), str(repo))
     elif shape == "shallow":
         git(folder, "clone", "-q", "--depth=1", origin.as_uri(), str(repo))
+    elif shape == "partial":
+        git(origin, "config", "uploadpack.allowFilter", "true")
+        git(folder, "clone", "-q", "--no-checkout", "--filter=blob:none", origin.as_uri(),
+            str(repo))  # fmt: skip
     else:
         main = folder / "main"
         git(folder, "clone", "-q", str(origin), str(main))
@@ -112,7 +119,7 @@ def make_host(folder: Path, fmt: Format = "sha1", *, shape: str = "plain") -> Ho
     base = git(repo, "rev-parse", "HEAD").stdout.decode().strip()
     producer = init(folder / "producer", fmt, bare=True)
     git(producer, "fetch", "-q", *(["--depth=1"] if shape == "shallow" else []),
-        (repo if repo.exists() else origin).as_uri(), "HEAD")  # fmt: skip
+        (origin if origin.exists() else repo).as_uri(), "HEAD")  # fmt: skip
     return Host(repo, base, fmt, producer)
 
 

@@ -15,6 +15,34 @@ from importer import git
 from importer.world import GIT_SECONDS, World
 from packparse.objectformat import FORMATS
 
+# What a caller may have set; none of it may reach git.
+NAMES = [
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
+    "GIT_EXEC_PATH", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_TEMPLATE_DIR", "GIT_NAMESPACE",
+    "GIT_CEILING_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_TRACE",
+    "GIT_CONFIG_PARAMETERS", "GIT_REPLACE_REF_BASE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
+    "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "HOME",
+    "GIT_TRACE2_EVENT", "GIT_QUARANTINE_PATH", "SSH_ASKPASS", "GITHUB_TOKEN", "GH_TOKEN", "LANG",
+    "XDG_CONFIG_HOME", "LC_MESSAGES", "LANGUAGE", "PAGER", "PYTHONPATH",
+]  # fmt: skip
+HOSTILE = dict.fromkeys(NAMES, "/hostile") | {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.bare",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_NOSYSTEM": "0",
+    "GIT_NO_REPLACE_OBJECTS": "0",
+    "GIT_TERMINAL_PROMPT": "1",
+}
+# Of folders.
+ODD_NAMES = {
+    "a blank and quotes": b'it\'s "odd"',
+    "a colon": b"a:b",
+    "a backslash": b"a\\b",
+    "a line feed": b"a\nb",
+    "no UTF-8": b"\xff\xfe",
+    "a percent sign and a dollar": b"%s$HOME",
+}
+
 # Of the process as it is started, before the interpreter changes anything.
 _TELL = """#!{python} -ISE
 import json, os, resource, sys
@@ -45,7 +73,6 @@ class FakeGit:
         self._folder = folder
         folder.mkdir()
         monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-        _forget()
 
     def script(self, text: str) -> None:
         """Let `git` be a shell script."""
@@ -64,18 +91,6 @@ class FakeGit:
         (self._folder / "new").write_text(text)
         (self._folder / "new").chmod(0o755)
         (self._folder / "new").rename(self._folder / "git")
-
-
-@contextmanager
-def fake_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGit]:
-    try:
-        yield FakeGit(folder, monkeypatch)
-    finally:
-        _forget()
-
-
-def _forget() -> None:
-    git.version.cache_clear()
 
 
 @contextmanager
