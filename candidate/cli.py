@@ -10,10 +10,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from candidate.commands import check, discard, listing, recover, show
+from candidate.commands import check, discard, explain, listing, recover, show
 from candidate.commands.common import print_object
 from importer.errors import ImporterError
-from packparse import codes
+from packparse import codes, version
+from packparse.arguments import VersionAction
 from packparse.errors import MisuseError, PackError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _STATUS = "\n".join(
         *(f"  {n}  {': '.join(filter(None, texts))}" for n, texts in codes.CLASSES.items()),
     ]
 )
-_COMMANDS = (check, recover, show, listing, discard)
+_COMMANDS = (check, recover, show, listing, discard, explain)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,10 +72,15 @@ def build() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action=VersionAction, const=_show_version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in _COMMANDS:
         command.add(commands)
     return parser
+
+
+def _show_version() -> None:
+    sys.stdout.write(f"git candidate {version.installed() or '(not installed)'}\n")
 
 
 def _complain(

@@ -5,12 +5,21 @@ The door for programs::
     with State(folder) as state, Repository(path, state) as repository:
         result = import_candidate(repository, launch)
 
-``import_candidate`` raises ``ImportRefused`` or ``ImportFailed`` and nothing else; both have a
-``code``. ``recover_all``, ``proven`` and ``discard`` are what else is done about a launch.
+All three raise ``ImportRefused`` or ``ImportFailed``, which have a ``code``. ``show``, ``listed``,
+``proven``, ``recover_all`` and ``discard`` are what else is done about launches.
 """
 
-from importer.errors import ImportFailed, ImportRefused
-from importer.launches import discard, proven, recover_all
+from importer.errors import ImporterError, ImportFailed, ImportRefused
+from importer.launches import (
+    Listing,
+    Recovered,
+    Shown,
+    discard,
+    listed,
+    proven,
+    recover_all,
+    show,
+)
 from importer.repository import Repository
 from importer.state import State
 from importer.steps import ImportResult, Step, import_candidate
@@ -19,11 +28,17 @@ __all__ = [
     "ImportFailed",
     "ImportRefused",
     "ImportResult",
+    "ImporterError",
+    "Listing",
+    "Recovered",
     "Repository",
+    "Shown",
     "State",
     "Step",
     "discard",
     "import_candidate",
+    "listed",
     "proven",
     "recover_all",
+    "show",
 ]

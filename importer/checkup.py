@@ -150,14 +150,14 @@ def _copy(repository: Repository, room: Workroom, path: str, limits: Limits) -> 
         status = os.fstat(source)
         if not stat.S_ISREG(status.st_mode):
             raise ImportFailed(CANNOT_READ, f"{shown} is not a regular file", retry=False)
-        _check_size(status.st_size, limits)
+        _check_size(status.st_size, limits, shown)
         copy = files.create("copy", at=room.folder)
         try:
             length = 0
             for piece in pieces(source):
                 length += len(piece)
                 # Somebody may write to it all the while.
-                _check_size(length, limits)
+                _check_size(length, limits, shown)
                 files.write(copy, piece)
         except BaseException:
             os.close(copy)
@@ -167,9 +167,9 @@ def _copy(repository: Repository, room: Workroom, path: str, limits: Limits) -> 
         os.close(source)
 
 
-def _check_size(size: int, limits: Limits) -> None:
+def _check_size(size: int, limits: Limits, shown: str) -> None:
     if size > limits.pack_bytes:
-        passed = limits.passed("pack_bytes", size, "the file has")
+        passed = limits.passed("pack_bytes", size, f"{shown} has")
         raise ImportRefused(passed.code, passed.message)
 
 

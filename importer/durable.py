@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class UnsafeFileError(Exception):
-    """What stands under a name is not a regular file with one name; ``args[0]`` says what it is."""
+    """What stands under a name is not such a file as we make; ``args[0]`` says what it is."""
 
 
 class Identity(NamedTuple):
@@ -102,7 +102,7 @@ class Files:
     def read(self, name: str, *, at: int, most: int, linked: bool = False) -> bytes | None:
         """The content of a regular file, as ``open_file`` opens it; None where there is none.
 
-        Raises UnsafeFileError, and OSError (EFBIG) where there are more than ``most`` bytes.
+        Raises UnsafeFileError, also where there are more than ``most`` bytes.
         """
         try:
             descriptor = self.open_file(name, at=at, linked=linked)
@@ -113,7 +113,8 @@ class Files:
         finally:
             os.close(descriptor)
         if len(content) > most:
-            raise OSError(errno.EFBIG, f"more than {most} bytes")
+            message = f"a file of more than {most} bytes"
+            raise UnsafeFileError(message)
         return content
 
     def status(self, name: str, *, at: int) -> os.stat_result | None:

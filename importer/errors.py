@@ -27,7 +27,12 @@ __all__ = ["ImportFailed", "ImportRefused", "ImporterError", "translated"]
 
 
 class ImporterError(Exception):
-    """The base of both; ``code`` is from the registry, ``message`` printable ASCII."""
+    """The base of both, with three attributes.
+
+    ``code`` has a ``name``, a ``klass``, which is the exit status of a command, and a ``remedy``.
+    ``message`` is printable ASCII; ``str`` gives both. ``step`` is that of the import, 0 outside
+    of its steps.
+    """
 
     def __init__(self, code: Code, message: str, *, step: int = 0) -> None:
         super().__init__(code, message)
@@ -139,19 +144,21 @@ REPOSITORY_CHANGED = refusal(
     "repositoryChanged",
     POLICY,
     "The repository is not the one of the launch record.",
-    "Import into the repository that the launch was made for.",
+    "Give the repository that the launch was made for; where it was moved, the place where it is "
+    "now, with --repo.",
 )
 NOT_A_REPOSITORY = refusal(
     "notARepository",
     USAGE,
     "The folder is no repository, or its layout is not one that is written to.",
-    "Give the folder of a repository; its common folder must be no symbolic link.",
+    "Give the folder of a repository, with --repo; its git common dir must be no symbolic link.",
 )
 BASE_MISSING = refusal(
     "baseMissing",
     INCOMPLETE,
     "The base, or something of the seeded set, is not in the repository any more.",
-    "Bring the base back (fetch it, or restore it from a backup), and import again.",
+    "Look at the id; if it is right, bring the base back (fetch it, or restore it from a backup), "
+    "and try again.",
 )
 SEED_TOO_LARGE = refusal(
     "seedTooLarge",
@@ -187,7 +194,7 @@ LAUNCH_UNKNOWN = refusal(
     "launchUnknown",
     USAGE,
     "There is no launch of this id in the state folder.",
-    "git candidate list shows those that there are.",
+    "git candidate list shows those that there are; ids are given whole.",
 )
 LAUNCH_DISCARDED = refusal(
     "launchDiscarded",
@@ -229,7 +236,8 @@ STATE_CORRUPT = refusal(
     "stateCorrupt",
     ENVIRONMENT,
     "A journal, a receipt or a list of receipts is damaged in a way that a crash does not cause.",
-    "Restore the state folder from a backup; nothing is guessed from what is left.",
+    "Restore that file from a backup; a damaged receipt may be moved away instead, and git "
+    "candidate recover makes it anew.",
 )
 STATE_UNSAFE = refusal(
     "stateUnsafe",

@@ -7,7 +7,6 @@ of launches, so a file that somebody else made is never taken for ours.
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING
 
 from importer.durable import UnsafeFileError
@@ -34,10 +33,6 @@ def read(files: Files, name: str, *, at: int) -> set[str] | None:
         data = files.read(name, at=at, most=_LARGEST, linked=True)
     except UnsafeFileError as error:
         raise ImportFailed(STATE_CORRUPT, f"{name} is {error}", retry=False) from None
-    except OSError as error:
-        if error.errno != errno.EFBIG:
-            raise
-        raise ImportFailed(STATE_CORRUPT, f"{name} is too long for ours", retry=False) from None
     if data is None:
         return None
     label, *lines = data.decode("ascii", "replace").split("\n")

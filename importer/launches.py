@@ -51,7 +51,11 @@ class Listing(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """What recovery did for a launch: its state then, names that were removed, and what failed."""
+    """What recovery did for a launch: its state then, names that were removed, and what failed.
+
+    ``state`` is empty where it could not be told. With ``imported`` an ``error`` says why the
+    receipt is not true, or could not be proven.
+    """
 
     launch: str
     state: str
@@ -60,7 +64,10 @@ class Recovered(NamedTuple):
 
 
 def show(state: State, launch: str) -> Shown:
-    """What is recorded of a launch. Raises ImportRefused (launchUnknown), ImportFailed."""
+    """What is recorded of a launch; no repository is asked.
+
+    Raises ImportRefused (launchUnknown), ImportFailed (stateCorrupt, fileFailed).
+    """
     with translated(), peeked(state, launch) as file:
         return _shown(file)
 
@@ -91,19 +98,24 @@ def proven(repository: Repository, launch: str) -> Receipt:
         return receipt
 
 
-def recover_all(repository: Repository, *, lock: Lock | None = None) -> list[Recovered]:
+def recover_all(
+    repository: Repository, *, lock: Lock | None = None, prove: bool = False
+) -> list[Recovered]:
     """Finish or take back what imports left that were killed, for each launch of the repository.
 
     Launches of other repositories are left alone, and not waited for. What cannot be recovered is
-    told, and the others are gone on with.
+    told, and the others are gone on with. ``prove``: each receipt is proven as well, as
+    :func:`proven` does, which reads every published pack; one that is not true is such an error.
     """
     with translated():
         repository.state.sweep()
-        found = [_recover(repository, name, lock) for name in repository.state.names()]
+        found = [_recover(repository, name, lock, prove=prove) for name in repository.state.names()]
     return [one for one in found if one is not None]
 
 
-def _recover(repository: Repository, launch: str, lock: Lock | None) -> Recovered | None:
+def _recover(
+    repository: Repository, launch: str, lock: Lock | None, *, prove: bool
+) -> Recovered | None:
     try:
         with translated(), peeked(repository.state, launch) as file:
             if not repository.is_of(file.record.common_dir):
@@ -111,9 +123,23 @@ def _recover(repository: Repository, launch: str, lock: Lock | None) -> Recovere
         with translated(), opened(repository.state, launch, timeout=_SHORT_PATIENCE) as file:
             own = lock or (lambda: repository.lock(launch, PATIENCE))
             removed = recover.settle(repository, file, own)
-            return Recovered(launch, _state_of(file), removed, None)
+            state = _state_of(file)
+            error = _untrue(repository, file) if prove and state == "imported" else None
+            return Recovered(launch, state, removed, error)
     except ImporterError as error:
         return Recovered(launch, "", [], error)
+
+
+def _untrue(repository: Repository, file: LaunchFile) -> ImporterError | None:
+    """What the repository says against the receipt of a launch."""
+    receipt = file.receipt()
+    try:
+        with translated():
+            if receipt is not None:
+                publish.read_back(repository, receipt)
+    except ImporterError as error:
+        return error
+    return None
 
 
 def discard(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from importer.durable import UnsafeFileError, check_plain, identity
 from importer.errors import LOCK_BUSY, LOCK_UNSAFE, ImporterError, ImportFailed, ImportRefused
+from importer.world import time_text
 from packparse.errors import MisuseError
 from packparse.escape import shorten
 
@@ -56,7 +57,7 @@ def held(
     deadline = world.tick() + timeout
     descriptor = _locked(world, name, at, mode, deadline)
     try:
-        note = f"process {os.getpid()} for {who} since {world.seconds()}\n".encode()
+        note = f"process {os.getpid()} for {who} since {time_text(world.seconds())}\n".encode()
         # It is for people: a full disk must not keep recovery from what makes room.
         with suppress(OSError):
             world.files.cut(descriptor, 0)

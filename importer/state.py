@@ -58,11 +58,12 @@ _PATIENCE = 10.0
 
 
 class State:
-    """An open state folder. Raises ImportRefused (stateUnsafe) where it is not private.
+    """An open state folder. To be closed, or used in a ``with`` block.
 
-    It is made where there is none, or stateMissing is raised if not ``make``. To be closed, or used
-    in a ``with`` block. Raises ImportFailed (fileFailed, lockBusy, stateCorrupt) where that cannot
-    be done. Once it is closed, whatever is asked of it raises MisuseError.
+    It is made where there is none, for the first launch; with ``make=False``, for whoever expects
+    launches in it, ImportRefused (stateMissing) is raised instead. Raises ImportRefused
+    (stateUnsafe) where it is not private, ImportFailed (fileFailed, lockBusy, stateCorrupt). Once
+    it is closed, whatever is asked of it raises MisuseError. ``world`` is for tests.
     """
 
     def __init__(self, path: str, world: World | None = None, *, make: bool = True) -> None:
@@ -176,7 +177,8 @@ class State:
         """Make a launch durable: from here on its producer may start.
 
         Raises FileExistsError where there is one of that id, RecordError (recordInvalid) where the
-        record could not be read again.
+        record could not be read again, ImportFailed (lockBusy), OSError. The base is not looked
+        for: the state knows no repository.
         """
         data = frame(encode_event(Launched(at=self.world.seconds(), record=launch)), 0)
         with self._work_lock("a launch"):
@@ -221,11 +223,6 @@ class State:
             return self.world.files.read(name, at=at, most=most)
         except UnsafeFileError as error:
             raise ImportFailed(STATE_CORRUPT, f"{name} is {error}", retry=False) from None
-        except OSError as error:
-            if error.errno != errno.EFBIG:
-                raise
-            message = f"{name} has more than {most} bytes, which we never write"
-            raise ImportFailed(STATE_CORRUPT, message, retry=False) from None
 
     # Work in progress
 

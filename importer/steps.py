@@ -104,8 +104,9 @@ def import_candidate(
     """Import the candidate of a launch, or find that it was imported.
 
     ``launch`` is the id of a launch in the repository's state. ``lock`` gives a context manager
-    that holds the L1 of an engine; ours is taken where there is none. Either is waited for
-    ``patience`` seconds. ``on_step`` is told of each step as it begins.
+    that holds the L1 of an engine; ours is taken where there is none. ``patience``: the seconds
+    that another import of the launch, and then our L1, are waited for. ``on_step`` is told of each
+    step as it begins.
 
     Raises ImportRefused with the code of what is wrong with the artifact, its manifest or its
     place; ImportFailed where something around it did not work, with the step, and whether the same

@@ -102,7 +102,7 @@ class Verdict:
         report = verifier.finish(read_at)
         if not report.accepted:
             first = leading(report)
-            where = "" if first.offset is None else f" at offset {first.offset}"
+            where = "" if first.offset is None else f" (at offset {first.offset})"
             raise ImportRefused(first.code, f"{first.message}{where}", report=report)
         _check_header(report)
         table = verifier.table

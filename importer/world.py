@@ -11,7 +11,7 @@ from importer.durable import Files
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["GIT_SECONDS", "World"]
+__all__ = ["GIT_SECONDS", "World", "time_text"]
 
 # A50. Local work on what the limits let through takes seconds.
 GIT_SECONDS = 120.0
@@ -45,3 +45,8 @@ class World:
     def seconds(self) -> int:
         """Whole seconds since the epoch."""
         return int(self.now())
+
+
+def time_text(seconds: int) -> str:
+    """A time in UTC, as ISO 8601 has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

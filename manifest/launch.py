@@ -28,7 +28,7 @@ from manifest.codec import Record, decode, encode, made
 from manifest.errors import BAD_OBJECT_ID, RECORD_INVALID, RecordError
 from manifest.receipt import Receipt
 from packparse.errors import MisuseError
-from packparse.escape import unquote
+from packparse.escape import quote, unquote
 from packparse.limits import Limits
 from packparse.objectformat import FORMATS
 from packparse.policy import Policy, named, parse
@@ -72,6 +72,11 @@ class PolicyText(Record, frozen=True):
 
     name: Annotated[str, Meta(pattern=r"^[ -~]{1,200}\Z")]
     text: Annotated[str, Meta(max_length=1 << 20, pattern=r"^[ -~]*\Z")] = ""
+
+    @classmethod
+    def of(cls, name: str, toml: str) -> PolicyText:
+        """A policy of one's own, from its TOML; ``name`` is what reports call it."""
+        return cls(name, quote(toml.encode()))
 
     def made(self) -> Policy:
         """The policy. Raises MisuseError where it is none."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Run = Callable[[argparse.Namespace], int]
     Formatter = type[argparse.HelpFormatter]
 
-__all__ = ["build", "chosen_format", "parse_limit", "parse_oid"]
+__all__ = ["VersionAction", "build", "chosen_format", "parse_limit", "parse_oid"]
 
 _STATUS = "\n".join(
     [
@@ -47,7 +47,7 @@ def build(
         formatter_class=formatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_Version, const=version)
+    parser.add_argument("--version", action=VersionAction, const=version)
     # With prog given, argparse need not format a usage line, which would load shutil.
     commands = parser.add_subparsers(prog="packcheck", metavar="COMMAND", required=True)
     _add_verify(commands, verify, formatter)
@@ -169,7 +169,7 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
-class _Version(argparse.Action):
+class VersionAction(argparse.Action):
     """``--version``, reading the version only when it is asked for."""
 
     def __init__(self, option_strings: list[str], dest: str, const: Callable[[], None]) -> None:
@@ -177,6 +177,7 @@ class _Version(argparse.Action):
         self._show = const
 
     def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        """Show the version, and end."""
         self._show()
         parser.exit()
 

@@ -255,14 +255,9 @@ def _explain(parsed: argparse.Namespace) -> int:
         hint = f"; did you mean {', '.join(near)}?" if near else "; see packcheck checks"
         message = f"no code {parsed.code!r}{hint}"
         raise MisuseError(message)
-    print(f"{code.name} (class {code.klass}, {codes.CLASSES[code.klass][0]})")
-    print(f"  candidate rules: {code.severity('candidate')}; git rules: {code.severity('git')}")
-    print(f"  {code.meaning}")
-    print(f"  What to do: {code.remedy}")
-    from packparse.explain import allowing, origin
+    from packparse.explain import described
 
-    print(f"  To let it pass: {allowing(code).replace('`', '')}")
-    print(f"  {origin(code)}")
+    print(described(code))
     return 0
 
 

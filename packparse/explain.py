@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from packparse import policy
-from packparse.codes import ERROR
+from packparse.codes import CLASSES, ERROR
 from packparse.limits import SPECS
 from packparse.policies import TEXTS
 
@@ -17,11 +17,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from packparse.codes import Code
 
-__all__ = ["allowing", "origin"]
+__all__ = ["allowing", "described", "origin"]
 
 # The version that also stands for all before it.
 _OLDEST = "2.10"
 _CHOSEN = {"error": "an error", "warning": "a warning", "note": "a note", "ignore": "ignored"}
+
+
+def described(code: Code) -> str:
+    """All that there is to say of a check, in lines for people."""
+    return "\n".join(
+        [
+            f"{code.name} (class {code.klass}, {CLASSES[code.klass][0]})",
+            f"  candidate rules: {code.severity('candidate')}; git rules: {code.severity('git')}",
+            f"  {code.meaning}",
+            f"  What to do: {code.remedy}",
+            f"  To let it pass: {allowing(code).replace('`', '')}",
+            f"  {origin(code)}",
+        ]
+    )
 
 
 def origin(code: Code) -> str:

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from packparse import checks, codes, explain  # noqa: E402 - needs the path set above
 from packparse.limits import SPECS, LimitSpec  # noqa: E402
-from scripts import make_import_pages, make_policy_page  # noqa: E402
+from scripts import make_import_pages, make_library_page, make_policy_page  # noqa: E402
 from scripts.help_texts import help_text  # noqa: E402
 
 CORPUS = ROOT / "corpus" / "index.json"
@@ -263,6 +263,7 @@ PAGES = {
     "command-line.md": command_line_page,
     "refusals.md": make_import_pages.refusals_page,
     "git-candidate.md": make_import_pages.git_candidate_page,
+    "importer.md": make_library_page.library_page,
 }
 
 

@@ -30,8 +30,9 @@ A code is never renamed and never used again for something else.
 
 The class of a code is the exit status of a command that ends with it.
 Where something is wrong with the candidate, its manifest or its place, the import is refused, and a
-[refusal](receipt-v1.md#fields-of-a-refusal) is recorded in the launch.
+[refusal](receipt-v1.md#fields-of-a-refusal) is recorded in the launch, if that could be opened.
 Where something around it did not work, it failed, and nothing is recorded.
+`git candidate explain CODE` says the same as this page.
 In both cases no ref, no configuration and no index was changed, no half pack is visible, and the
 artifact is where it was.
 
@@ -65,7 +66,7 @@ launches/ID/lock        held by whoever works on the launch, and by the git that
 launches/ID/journal     the launch record with its key, and what happened since
 launches/ID/receipt.json
 launches/ID/refusal.json
-work/                   rooms of commands and imports that run
+work/                   folders for temporary files of commands and imports that run
 ```
 
 `--state DIR` names it, else the variable `GIT_CANDIDATE_STATE`, else it is `git-candidate` in
@@ -122,7 +123,8 @@ A revert to an old file can name one that git knows the other side to have, and 
 in a clone with bitmaps.
 The bundle has to be a range from the bases to `--tip`.
 Without `--tip` that is the commit of its first ref that is no base, which is the bundle's own
-claim; where there are several refs, the answer says which was taken.
+claim; where there are several refs, the answer says which was taken, and that the others are
+`unexpectedRefs`: a candidate is one branch.
 
 A candidate is asked for more than any bundle: a header, refs that are branches, and no filter.
 `HEAD` is no branch, so what `git bundle create x.bundle BASE..HEAD` makes is `unexpectedRefs`.
@@ -160,6 +162,9 @@ import recovers it by itself.
 One launch that cannot be recovered does not stop the others; the exit status is the highest class
 of what could not be done.
 
+Then the repository is asked whether it still has what each receipt says, as `show` does for one.
+That reads every published pack; those of launches that were discarded are left out.
+
 A repository is known by what it is and not by its path.
 It is looked for wherever one of its launches was recorded, and at `--repo DIR`.
 Where it cannot be opened, each of its launches is told of with the reason;
@@ -171,9 +176,10 @@ _RECOVER_FIELDS = (
     ("launches", "list",
      "One item for each launch."),
     ("launches[].launch", "string", "The id of the launch."),
-    ("launches[].state", "string", "Its state now; empty where the launch could not be read."),
+    ("launches[].state", "string", "Its state now; empty where it could not be told."),
     ("launches[].removed", "list", "The names of files and folders that were removed."),
-    ("launches[].error", "object or null", "Why it could not be recovered."),
+    ("launches[].error", "object or null",
+     "Why it could not be recovered; with `imported`: why its receipt is not true, or not proven."),
     ("launches[].error.code", "string", "A [refusal](refusals.md)."),
     ("launches[].error.message", "string", "The same for people."),
 )  # fmt: skip
@@ -198,14 +204,15 @@ _LAUNCH_FIELDS = (
     ("refusal", "object or null",
      "[The last refusal](receipt-v1.md#fields-of-a-refusal), without its seal."),
     ("proven", "boolean or null",
-     "Whether the repository has all of the receipt; null but for `show`, and state `imported`."),
-    ("fault", "object or null", "What is wrong, where `proven` is false."),
+     "Whether the repository has all of the receipt; null where it was not asked or could not be."),
+    ("fault", "object or null",
+     "What is wrong, where `proven` is false, or why the repository could not be asked."),
 )  # fmt: skip
 
 _SHOW_TEXT = """\
 Shows a launch: everything but its key.
 Where its state is `imported`, the repository is asked whether it still has what the receipt says.
-If not, the exit status is the class of what is wrong.
+If not, or where it cannot be asked, the exit status is the class of what is wrong.
 A repository that was moved is given with `--repo`.
 """
 _SHOW_FIELDS = (
@@ -238,6 +245,17 @@ The state folder keeps the journal and the receipt.
 A repository that was moved is given with `--repo`.
 """
 
+_EXPLAIN_TEXT = """\
+Says of a [refusal](refusals.md) or a [check](checks.md) what it means, and what to do about it.
+"""
+_EXPLAIN_FIELDS = (
+    ("schema", "string", "Always `git-candidate.explain/1`."),
+    ("code", "string", "The code."),
+    ("class", "integer", "Its class, which is the exit status of a command that refuses for it."),
+    ("meaning", "string", "What it means."),
+    ("remedy", "string", "What to do."),
+)  # fmt: skip
+
 _COMMANDS = {
     "": ("The commands that exist, and what the exit status means.\n", ()),
     "check": (_CHECK_TEXT, _CHECK_FIELDS),
@@ -245,6 +263,7 @@ _COMMANDS = {
     "show": (_SHOW_TEXT, _SHOW_FIELDS),
     "list": (_LIST_TEXT, _LIST_FIELDS),
     "discard": (_DISCARD_TEXT, _LAUNCH_FIELDS),
+    "explain": (_EXPLAIN_TEXT, _EXPLAIN_FIELDS),
 }
 
 

@@ -13,7 +13,7 @@ from importer.repository import Repository
 from importer.state import State
 from packparse import limits
 from packparse.arguments import parse_limit, parse_oid
-from packparse.checks import CATALOG, SMUGGLED_BASE
+from packparse.checks import SMUGGLED_BASE
 from packparse.errors import MisuseError
 from packparse.escape import shorten
 from packparse.formats import json as report_json
@@ -86,6 +86,9 @@ def add(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Run the command."""
+    if parsed.bundle == "-":
+        message = "standard input is not read: give a file"
+        raise MisuseError(message)
     policy = find_policy(parsed.policy)
     wanted = Wanted(
         bases=frozenset(parse_oid("--base", text) for text in parsed.base),
@@ -138,19 +141,21 @@ def _as_object(checked: Checked) -> dict[str, object]:
 
 
 def _as_text(checked: Checked) -> str:
-    text = "" if checked.report is None else report_text.render(checked.report)
+    report = checked.report
+    text = "" if report is None else report_text.render(report, "git candidate explain")
     refused = checked.refused
     if checked.relaxed is not None:
         verdict = "accepts" if refused is None else "refuses"
         excused = f", told to pass {', '.join(checked.relaxed)}" if checked.relaxed else ""
         text += f"git {layout.version()} index-pack --strict {verdict}{excused}\n"
-    # A code of packcheck is in its report, which says how it is explained.
-    if refused is not None and (
-        checked.report is None or checked.report.accepted or refused.code.name not in CATALOG
-    ):
+    # What packcheck refuses is in its report, which says how a code is explained.
+    if refused is not None and (report is None or report.accepted):
         text += f"refused: {refused}\n  {refused.code.remedy}\n"
     if checked.chosen is not None:
-        text += f"the tip is that of {shorten(checked.chosen)}; --tip chooses another\n"
+        text += (
+            f"the tip is taken to be that of {shorten(checked.chosen)}; "
+            "bundle that branch alone, or the one that is meant\n"
+        )
     return text
 
 

@@ -6,12 +6,13 @@ import argparse
 import json
 import os
 import sys
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from importer.repository import Repository
 from importer.state import State
+from manifest.errors import REGISTRY
+from packparse.checks import CATALOG
 from packparse.errors import MisuseError
 from packparse.escape import shorten
 
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other name
 
 __all__ = [
-    "add_command", "add_moved", "as_object", "error_object", "nothing_in", "opened_for",
-    "opened_state", "print_object", "time_text",
+    "CODES", "add_command", "add_moved", "as_object", "error_object", "nothing_in", "opened_for",
+    "opened_state", "print_object",
 ]  # fmt: skip
+
+# Of all that is refused, by packcheck or by an import.
+CODES = {**CATALOG, **REGISTRY}
 
 
 def add_command(
@@ -71,7 +75,9 @@ def add_moved(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def opened_state(parsed: argparse.Namespace) -> Iterator[State]:
     """The state folder that was asked for, which has to be there: a wrong one looks empty."""
-    path = parsed.state or os.environ.get("GIT_CANDIDATE_STATE") or _default()
+    path = parsed.state
+    if path is None:
+        path = os.environ.get("GIT_CANDIDATE_STATE") or _default()
     with State(path, make=False) as state:
         yield state
 
@@ -137,8 +143,3 @@ def _plain(record: object) -> object:
 def nothing_in(state: State) -> str:
     """What is said where there are no launches."""
     return f"there are no launches in {shorten(os.fsencode(state.path))}\n"
-
-
-def time_text(seconds: int) -> str:
-    """A time in UTC, as ISO 8601 has it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -12,9 +12,9 @@ from candidate.commands.common import (
     nothing_in,
     opened_state,
     print_object,
-    time_text,
 )
 from importer.launches import Shown, listed
+from importer.world import time_text
 
 if TYPE_CHECKING:
     import argparse

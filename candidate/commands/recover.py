@@ -35,7 +35,8 @@ __all__ = ["add"]
 _DESCRIPTION = """\
 For every launch of the state folder: where all of a publication is in the repository its receipt
 is written, else what there is of it is taken back. Temporary files of imports that have ended are
-removed, files of anybody else never. May be run at any time, beside imports, and again."""
+removed, files of anybody else never. Then the repository is asked whether each receipt is true. May
+be run at any time, beside imports, and again."""
 
 
 def add(commands: Commands) -> None:
@@ -95,7 +96,7 @@ def _of_one(state: State, launches: list[Shown], paths: list[str]) -> list[Recov
     for path in paths:
         try:
             with opened_for(state, launches[0].record, path) as repository:
-                return recover_all(repository)
+                return recover_all(repository, prove=True)
         except ImporterError as error:
             failure = failure or error
     return [Recovered(one.record.launch, one.state, [], failure) for one in launches]
@@ -111,7 +112,8 @@ def _as_object(one: Recovered) -> dict[str, object]:
 
 
 def _as_text(one: Recovered) -> str:
-    if one.error is not None:
-        return f"{one.launch}: {one.error}\n  {one.error.code.remedy}\n"
     removed = f", removed {', '.join(one.removed)}" if one.removed else ""
-    return f"{one.launch}: {one.state}{removed}\n"
+    if one.error is None:
+        return f"{one.launch}: {one.state}{removed}\n"
+    but = f"imported{removed}, but " if one.state == "imported" else ""
+    return f"{one.launch}: {but}{one.error}\n  {one.error.code.remedy}\n"

@@ -6,29 +6,34 @@ import sys
 from typing import TYPE_CHECKING
 
 from candidate.commands.common import (
+    CODES,
     add_command,
     add_moved,
     as_object,
     opened_for,
     opened_state,
     print_object,
-    time_text,
 )
-from importer.errors import ImporterError
+from importer.errors import BASE_MISSING, RECEIPT_CONTRADICTED, STORE_CORRUPT, ImporterError
 from importer.launches import Shown, proven, show
+from importer.world import time_text
 
 if TYPE_CHECKING:
     import argparse
 
     from candidate.commands.common import Commands
     from importer.state import State
-    from manifest.receipt import Receipt
+    from manifest.receipt import Receipt, Refusal
 
 __all__ = ["add", "as_text"]
 
 _DESCRIPTION = """\
 Show a launch. Where it has a receipt, the repository is asked whether it still has what the receipt
 says: the published pack, the commits of the candidate, and the base."""
+
+
+# What the repository answers where a receipt is not true. With any other code nobody could ask it.
+_UNTRUE = {RECEIPT_CONTRADICTED, BASE_MISSING, STORE_CORRUPT}
 
 
 def add(commands: Commands) -> None:
@@ -49,7 +54,8 @@ def run(parsed: argparse.Namespace) -> int:
     else:
         sys.stdout.write(as_text(shown))
         if fault is not None:
-            sys.stdout.write(f"  NOT TRUE ANY MORE: {fault}\n  {fault.code.remedy}\n")
+            verdict = "COULD NOT BE PROVEN" if fault.code not in _UNTRUE else "NOT TRUE ANY MORE"
+            sys.stdout.write(f"  {verdict}: {fault}\n  {fault.code.remedy}\n")
         elif shown.state == "imported":
             sys.stdout.write("  the repository has all of it\n")
     return 0 if fault is None else fault.code.klass
@@ -68,7 +74,9 @@ def _fault(state: State, shown: Shown, moved: str | None) -> ImporterError | Non
 
 
 def _is_proven(shown: Shown, fault: ImporterError | None) -> bool | None:
-    return None if shown.state != "imported" else fault is None
+    if shown.state != "imported" or (fault is not None and fault.code not in _UNTRUE):
+        return None
+    return fault is None
 
 
 def as_text(shown: Shown) -> str:
@@ -84,9 +92,20 @@ def as_text(shown: Shown) -> str:
     if receipt is not None:
         lines += _of_receipt(receipt)
     elif refusal is not None:
-        lines.append(f"  refused at step {refusal.step}, {time_text(refusal.at)}: {refusal.code}: "
-                     f"{refusal.message}")  # fmt: skip
+        lines += _of_refusal(refusal)
     return "\n".join(lines) + "\n"
+
+
+def _of_refusal(refusal: Refusal) -> list[str]:
+    place = next((one for one in refusal.findings if one.code == refusal.code), None)
+    where = [] if place is None else [("object", place.oid), ("path", place.path)]
+    at = "".join(f", {name} {text}" for name, text in where if text)
+    code = CODES.get(refusal.code)
+    return [
+        f"  refused at step {refusal.step}, {time_text(refusal.at)}{at}",
+        f"  {refusal.code}: {refusal.message}",
+        *([] if code is None else [f"  {code.remedy}"]),
+    ]
 
 
 def _of_receipt(receipt: Receipt) -> list[str]:

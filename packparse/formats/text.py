@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 
-def render(report: Report) -> str:
-    """The report of one file as plain text, printable ASCII alone."""
+def render(report: Report, explain: str = "packcheck explain") -> str:
+    """The report of one file as plain text, printable ASCII alone.
+
+    ``explain`` is the command that says more about a code.
+    """
     lines = [f"{quote(report.name.encode('utf-8', 'surrogateescape'))}: {_verdict(report)}"]
     lines += [f"  {_finding(finding)}" for finding in report.findings.sorted()]
     for name, count in report.findings.counts().items():
@@ -26,7 +29,7 @@ def render(report: Report) -> str:
         lines += [f"  {line}" for line in _changes(report.changes)]
     lines += [f"  {line}" for line in _summary(report)]
     if not report.accepted:
-        lines.append("  packcheck explain CODE says what a code means and what to do")
+        lines.append(f"  {explain} CODE says what a code means and what to do")
     return "\n".join(lines) + "\n"
 
 

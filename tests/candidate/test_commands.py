@@ -15,6 +15,7 @@ import pytest
 from candidate import cli
 from importer.errors import GIT_FAILED, ImportFailed
 from importer.state import State
+from packparse import version
 from tests.candidate.conftest import Run, as_json
 from tests.support.gitrepo import git
 from tests.support.launches import LAUNCH, Host, Scene, launch
@@ -118,6 +119,18 @@ def test_a_header_that_is_refused_is_nowhere_called_accepted(
     assert found["packcheck"]["finding_counts"] == {code: 1}
 
 
+def test_check_reads_no_standard_input(scene: Scene, run: Run) -> None:
+    status, out, err = run("check", "-", *check(scene)[2:])
+    assert (status, out) == (2, "")
+    assert err == "git candidate: standard input is not read: give a file\n"
+
+
+def test_a_file_beyond_the_limit_is_named(scene: Scene, run: Run) -> None:
+    bundle = scene.export / scene.record.artifact
+    status, out, _ = run(*check(scene, "--limit", "pack_bytes=100"))
+    assert (status, out.startswith(f"refused: packTooLarge: {bundle} has ")) == (4, True)
+
+
 def test_check_asks_for_the_base_first(scene: Scene, run: Run) -> None:
     bundle = str(scene.export / scene.record.artifact)
     status, _, err = run("check", bundle, "--repo", str(scene.host.repo), "--base", "1" * 40)
@@ -148,8 +161,12 @@ def test_of_several_refs_one_that_is_no_base_is_the_tip(scene: Scene, run: Run) 
     data, host = bundle.read_bytes(), scene.host
     ref = f"{host.candidate} refs/heads/candidate\n".encode()
     bundle.write_bytes(data.replace(ref, f"{host.base} refs/heads/base\n".encode() + ref))
-    told = "the tip is that of refs/heads/candidate; --tip chooses another\n"
-    assert run(*check(scene))[1].endswith(told)
+    told = (
+        "the tip is taken to be that of refs/heads/candidate; bundle that branch alone, "
+        "or the one that is meant\n"
+    )
+    status, out, _ = run(*check(scene))
+    assert (status, "unexpectedRefs" in out, out.endswith(told)) == (3, True, True)
     assert as_json(run, *check(scene))["chosen"] == "refs/heads/candidate"
     assert told not in run(*check(scene, "--tip", host.candidate))[1]
     # A header of one ref leaves nothing to choose.
@@ -164,8 +181,19 @@ def test_of_several_refs_one_that_is_no_base_is_the_tip(scene: Scene, run: Run) 
         (["--base", "1" * 64], 2, "the repository has ids of sha1, which have 40 digits\n"),
         (["--tip", "1" * 64], 2, "the repository has ids of sha1, which have 40 digits\n"),
         (["--frob"], 2, "git candidate check: error: unrecognized arguments: --frob\n"),
+        (
+            ["--policy", "nowhere.toml"],
+            6,
+            "the policy nowhere.toml cannot be read: No such file or directory\n",
+        ),
     ],
-    ids=["a name", "a base of SHA-256", "a tip of SHA-256", "an option that there is not"],
+    ids=[
+        "a name",
+        "a base of SHA-256",
+        "a tip of SHA-256",
+        "an option that there is not",
+        "a policy that there is not",
+    ],
 )
 def test_check_says_how_it_is_asked(
     scene: Scene, run: Run, options: list[str], status: int, words: str,
@@ -199,42 +227,11 @@ def _without(repo: Path, host: Host, blob: str, bundle: bytes) -> bytes:
 # --- launches ---------------------------------------------------------------------------------
 
 
-def test_a_launch_is_shown_before_and_after_its_import(scene: Scene, run: Run) -> None:
-    assert run("show", LAUNCH)[1].startswith(f"launch {LAUNCH}: launched\n  issue owner/repo#269")
-    scene.run()
-    status, out, _ = run("show", LAUNCH)
-    assert status == 0
-    assert f"  candidate {scene.host.candidate}\n" in out
-    assert out.endswith("  the repository has all of it\n")
-    found = as_json(run, "show", LAUNCH)
-    assert (found["state"], found["proven"], found["fault"]) == ("imported", True, None)
-    assert found["receipt"]["objects"]["count"] == 7
-
-
 def test_no_command_shows_the_key(scene: Scene, run: Run) -> None:
     scene.run()
     for arguments in (["show", LAUNCH], ["list"], ["recover"], ["discard", LAUNCH]):
         for form in ("text", "json"):
             assert scene.record.key not in "".join(run(*arguments, "--format", form)[1:])
-
-
-def test_a_receipt_that_is_not_true_any_more_is_told(scene: Scene, run: Run) -> None:
-    receipt = scene.run().receipt
-    (scene.host.common / "objects/pack" / f"{receipt.pack.name}.idx").unlink()
-    status, out, _ = run("show", LAUNCH)
-    assert status == 5
-    assert "NOT TRUE ANY MORE: receiptContradicted" in out
-    found = as_json(run, "show", LAUNCH)
-    assert (found["proven"], found["fault"]["code"]) == (False, "receiptContradicted")
-
-
-def test_a_refusal_is_shown(scene: Scene, run: Run) -> None:
-    scene.offer(issue="owner/repo#1")
-    with pytest.raises(Exception, match="bindingMismatch"):
-        scene.run()
-    assert "refused at step 3" in run("show", LAUNCH)[1]
-    found = as_json(run, "show", LAUNCH)
-    assert (found["state"], found["refusal"]["code"]) == ("refused", "bindingMismatch")
 
 
 @pytest.mark.parametrize("command", ["show", "discard"])
@@ -292,6 +289,13 @@ def test_a_state_folder_that_is_not_there_is_named_and_not_made(scene: Scene, ru
     assert [*(full / "launches").iterdir()]
 
 
+def test_a_state_folder_without_a_name_is_not_taken_for_the_usual_one(
+    scene: Scene, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CANDIDATE_STATE", str(scene.state))
+    assert run("list", "--state", "")[:2] == (2, "")
+
+
 @pytest.mark.parametrize("command", ["list", "recover"])
 def test_a_state_without_launches_is_named(scene: Scene, run: Run, command: str) -> None:
     scene.state.rename(scene.folder / "old")
@@ -300,6 +304,13 @@ def test_a_state_without_launches_is_named(scene: Scene, run: Run, command: str)
 
 
 # --- the command itself -----------------------------------------------------------------------
+
+
+def test_it_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"git candidate {version.installed() or '(not installed)'}\n"
 
 
 def test_it_is_a_command_of_git(scene: Scene, tmp_path: Path) -> None:

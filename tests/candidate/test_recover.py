@@ -60,6 +60,33 @@ def test_every_launch_of_a_repository_that_is_gone_is_told(scene: Scene, run: Ru
     assert told[LAUNCH]["state"] == "launched"
 
 
+@pytest.mark.parametrize(
+    ("ending", "code", "status"),
+    [(".pack", "storeCorrupt", 6), (".idx", "receiptContradicted", 5)],
+    ids=["a pack that rotted", "an index that is gone"],
+)
+def test_a_receipt_that_is_not_true_any_more_is_told(
+    ending: str, code: str, status: int, scene: Scene, run: Run
+) -> None:
+    receipt = scene.run().receipt
+    assert run("recover") == (0, f"{LAUNCH}: imported\n", "")
+    path = scene.host.common / "objects" / "pack" / f"{receipt.pack.name}{ending}"
+    path.chmod(0o600)
+    content = path.read_bytes()
+    if ending == ".pack":
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    else:
+        path.unlink()
+    found, out, _ = run("recover")
+    assert found == status
+    assert out.startswith(f"{LAUNCH}: imported, but {code}: {path.name}")
+    (told,) = as_json(run, "recover")["launches"]
+    assert (told["state"], told["error"]["code"]) == ("imported", code)
+    # Nobody rests on what was given up.
+    run("discard", LAUNCH)
+    assert run("recover")[0] == 0
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
 def test_a_repository_is_looked_for_at_each_path_that_a_launch_recorded(
     first: bool, scene: Scene, run: Run

@@ -189,7 +189,10 @@ def test_every_make_target_exists(page: Path) -> None:
 # The commands of each program, and the page that shows their help.
 PROGRAMS = {
     "packcheck": (("", "verify", "explain", "checks"), "command-line.md"),
-    "git candidate": (("", "check", "recover", "show", "list", "discard"), "git-candidate.md"),
+    "git candidate": (
+        ("", "check", "recover", "show", "list", "discard", "explain"),
+        "git-candidate.md",
+    ),
 }
 
 

@@ -79,7 +79,7 @@ def test_who_holds_it_leaves_a_note_that_replaces_the_last_one(at: int, tmp_path
     (tmp_path / "lock").write_bytes(b"x" * 500)
     inode = (tmp_path / "lock").stat().st_ino
     with held(Clock(1234.5).world(), "lock", at=at, who="launch 1", timeout=0):
-        note = f"process {os.getpid()} for launch 1 since 1234\n"
+        note = f"process {os.getpid()} for launch 1 since 1970-01-01T00:20:34Z\n"
         assert (tmp_path / "lock").read_text() == note
     assert (tmp_path / "lock").stat().st_ino == inode
 

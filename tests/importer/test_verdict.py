@@ -144,7 +144,7 @@ def test_it_is_refused_with_the_first_error_of_the_class_that_leads() -> None:
     assert len(errors) > 1
     assert first is next(f for f in errors if f.code.klass == refused.report.klass)
     assert refused.code is first.code
-    assert refused.message == f"{first.message} at offset {first.offset}"
+    assert refused.message == f"{first.message} (at offset {first.offset})"
 
 
 def test_a_class_leads_whatever_else_there_is() -> None:

@@ -24,12 +24,11 @@ _OURS: dict[str, Callable[[list[str]], int]] = {"git candidate": cli.main, "pack
 _CHANGING = {
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ": "TIME",
     r"process \d+ for": "process PID for",
-    r"since \d+": "since TIME",
     r"git \d[\w.]* ": "git VERSION ",
     # How small a delta is depends on git.
     r"\d+ bytes inflated": "N bytes inflated",
     # The version is not known where packcheck is not installed.
-    r"packcheck [\d.]* ?\(": "packcheck VERSION (",
+    r"packcheck [\d.]*\w* ?\(": "packcheck VERSION (",
 }
 _ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{12,64}(?![0-9a-f])")
 
