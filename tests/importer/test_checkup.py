@@ -28,22 +28,15 @@ from packparse.limits import Limits
 from packparse.policy import named, parse
 from tests.support.fakegit import faked
 from tests.support.files import open_descriptors
-from tests.support.launches import Host, make_host
+from tests.support.launches import Host
 from tests.support.rooms import opened
 from tests.support.worlds import Telling
 
 
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    """A host for all of them, which is only read."""
-    made = make_host(tmp_path_factory.mktemp("host"))
-    made.commit({"new.txt": b"new\n"})
-    return made
-
-
 @pytest.fixture
-def files() -> Telling:
-    return Telling()
+def host(made_host: Host) -> Host:
+    """A host for all of them, which is only read."""
+    return made_host
 
 
 @pytest.fixture

@@ -33,23 +33,11 @@ from manifest.launch import Event, Publishing, Refused, Verified
 from tests.support import dying
 from tests.support.files import open_descriptors
 from tests.support.gitrepo import git
-from tests.support.launches import LAUNCH, Host, Scene, copy_host, launch, make_host
+from tests.support.launches import LAUNCH, Host, Scene, copy_host, launch
 from tests.support.records import OTHER, launch_record, receipt_record
 from tests.support.worlds import Clock
 
 THIRD = "ef" * 16
-
-
-@pytest.fixture(scope="module")
-def mould(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    host = make_host(tmp_path_factory.mktemp("host"))
-    host.commit({"new.txt": b"new\n"})
-    return host
-
-
-@pytest.fixture
-def host(mould: Host, tmp_path: Path) -> Host:
-    return copy_host(mould, tmp_path)
 
 
 @pytest.fixture
@@ -224,11 +212,11 @@ def test_without_a_receipt_nothing_is_proven(scene: Scene) -> None:
 
 
 def test_another_repository_proves_nothing_and_discards_nothing(
-    scene: Scene, mould: Host, tmp_path: Path
+    scene: Scene, made_host: Host, tmp_path: Path
 ) -> None:
     scene.run()
     (tmp_path / "second").mkdir()
-    other = copy_host(mould, tmp_path / "second")
+    other = copy_host(made_host, tmp_path / "second")
     before = keeps(scene.host)
     with State(str(scene.state)) as made, Repository(str(other.repo), made) as repository:
         assert _refusal(lambda: proven(repository, LAUNCH)).code is REPOSITORY_CHANGED
@@ -255,10 +243,10 @@ def test_every_launch_is_recovered_and_told(scene: Scene, tmp_path: Path) -> Non
 
 
 def test_launches_of_other_repositories_are_left_alone(
-    scene: Scene, mould: Host, tmp_path: Path
+    scene: Scene, made_host: Host, tmp_path: Path
 ) -> None:
     (tmp_path / "second").mkdir()
-    other = copy_host(mould, tmp_path / "second")
+    other = copy_host(made_host, tmp_path / "second")
     shutil.copytree(scene.state, tmp_path / "second" / "state")
     foreign = launch(other, tmp_path / "second", name=OTHER)
     foreign.offer()
@@ -311,10 +299,10 @@ def test_a_launch_that_somebody_works_on_is_told_and_not_touched(scene: Scene) -
 
 
 def test_a_launch_of_another_repository_is_not_waited_for(
-    scene: Scene, mould: Host, tmp_path: Path
+    scene: Scene, made_host: Host, tmp_path: Path
 ) -> None:
     (tmp_path / "second").mkdir()
-    other = copy_host(mould, tmp_path / "second")
+    other = copy_host(made_host, tmp_path / "second")
     clock = Clock()
     with (
         State(str(scene.state)) as busy,

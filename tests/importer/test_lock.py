@@ -19,7 +19,7 @@ from importer.errors import LOCK_BUSY, LOCK_UNSAFE, ImportFailed, ImportRefused
 from importer.lock import L1, held, taken
 from importer.world import World
 from packparse.errors import MisuseError
-from tests.support.files import open_descriptors
+from tests.support.files import is_held, open_descriptors
 from tests.support.worlds import Clock, Telling
 
 
@@ -37,18 +37,6 @@ def somebody_else(path: Path, note: bytes = b"") -> Iterator[int]:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         os.write(descriptor, note)
         yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def is_held(path: Path) -> bool:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
     finally:
         os.close(descriptor)
 

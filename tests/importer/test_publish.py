@@ -28,33 +28,10 @@ from manifest.receipt import Pack, Receipt
 from packparse.objectformat import FORMATS
 from tests.support.files import open_descriptors
 from tests.support.gitrepo import git
-from tests.support.launches import Host, copy_host, make_host
+from tests.support.launches import Host
 from tests.support.records import LAUNCH, OTHER, receipt_record
 from tests.support.rooms import Quarantined, brought, in_quarantine, opened
 from tests.support.worlds import Telling
-
-
-@pytest.fixture(scope="module")
-def mould(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    host = make_host(tmp_path_factory.mktemp("host"))
-    host.commit({"new.txt": b"new\n"})
-    return host
-
-
-@pytest.fixture
-def host(mould: Host, tmp_path: Path) -> Host:
-    return copy_host(mould, tmp_path)
-
-
-@pytest.fixture
-def files() -> Telling:
-    return Telling()
-
-
-@pytest.fixture
-def repository(host: Host, tmp_path: Path, files: Telling) -> Iterator[Repository]:
-    with opened(host, tmp_path, World(files)) as made:
-        yield made
 
 
 @pytest.fixture

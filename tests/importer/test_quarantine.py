@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import stat
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from importer.errors import (
 )
 from importer.quarantine import Indexed
 from importer.repository import Repository
-from importer.world import World
 from packparse.limits import Limits
 from tests.support import packs
 from tests.support.fakegit import faked
@@ -44,17 +42,6 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     old = git(made.repo, "cat-file", "blob", f"{made.base}:dir0/file0.txt").stdout
     made.commit({"dir0/file0.txt": old + b"more\n", "new.bin": random.Random(0).randbytes(500)})
     return made
-
-
-@pytest.fixture
-def files() -> Telling:
-    return Telling()
-
-
-@pytest.fixture
-def repository(host: Host, tmp_path: Path, files: Telling) -> Iterator[Repository]:
-    with opened(host, tmp_path, World(files)) as made:
-        yield made
 
 
 def store(host: Host) -> list[str]:

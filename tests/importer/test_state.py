@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import signal
 import stat
@@ -29,7 +28,7 @@ from importer.state import State
 from importer.world import World
 from manifest.errors import RecordError
 from manifest.launch import Launched, decode_event
-from tests.support.files import open_descriptors
+from tests.support.files import is_held, open_descriptors
 from tests.support.gitrepo import git, init, make_history
 from tests.support.records import KEY, LAUNCH, OTHER, launch_record
 from tests.support.worlds import Clock, Telling
@@ -499,18 +498,6 @@ def test_the_key_is_in_the_journal_and_nowhere_else(tmp_path: Path) -> None:
 # --- rooms ---------------------------------------------------------------------------------------
 
 
-def _is_held(path: Path) -> bool:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
-
-
 def test_a_room_is_there_inside_of_the_block(tmp_path: Path) -> None:
     world = World(token=lambda size: b"\x1f" * size)
     with State(str(tmp_path / "state"), world) as state:
@@ -520,8 +507,8 @@ def test_a_room_is_there_inside_of_the_block(tmp_path: Path) -> None:
             assert room.path == str(path)
             assert os.fstat(room.folder).st_ino == path.stat().st_ino
             assert stat.S_IMODE(path.stat().st_mode) == 0o700
-            assert _is_held(path / "lock")
-            assert not _is_held(path.parent / "lock")
+            assert is_held(path / "lock")
+            assert not is_held(path.parent / "lock")
             (path / "something").mkdir()
         assert tree(path.parent) == ["lock"]
         with pytest.raises(KeyError), state.workroom():

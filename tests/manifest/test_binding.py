@@ -9,7 +9,7 @@ from manifest.binding import bind, check_claims
 from manifest.errors import RecordError
 from manifest.v1 import Manifest
 from packparse.limits import Limits
-from tests.manifest.made import BASE, LAUNCH, MANIFEST
+from tests.support.made import BASE, LAUNCH, MANIFEST
 
 replace = msgspec.structs.replace
 

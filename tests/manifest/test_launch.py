@@ -24,7 +24,7 @@ from manifest.launch import (
 from packparse.errors import MisuseError
 from packparse.escape import quote
 from packparse.policies import TEXTS
-from tests.manifest.made import CANDIDATE, LAUNCH, RECEIPT
+from tests.support.made import CANDIDATE, LAUNCH, RECEIPT
 
 replace = msgspec.structs.replace
 

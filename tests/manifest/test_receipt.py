@@ -21,8 +21,8 @@ from manifest.receipt import (
     write_receipt,
     write_refusal,
 )
-from tests.manifest.made import RECEIPT, REFUSAL
 from tests.support import manifests
+from tests.support.made import RECEIPT, REFUSAL
 
 replace = msgspec.structs.replace
 

@@ -17,7 +17,7 @@ from manifest import v1
 from manifest.errors import RecordError
 from manifest.v1 import Artifact, Manifest, Workspace
 from packparse.escape import quote
-from tests.manifest.made import CANDIDATE, KEY, MANIFEST, MANIFEST_BYTES
+from tests.support.made import CANDIDATE, KEY, MANIFEST, MANIFEST_BYTES
 from tests.support.manifests import Document, hmac_sha256, opened, sealed, spelt
 
 FIXED = settings(derandomize=True, database=None, max_examples=100)

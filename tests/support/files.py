@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -81,3 +82,16 @@ UNREADABLE = {
     "an endless device": (_device, _NOT_REGULAR),
     "a path below a file": (_below_a_file, "Not a directory"),
 }
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody holds the lock of a file."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)

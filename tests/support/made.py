@@ -18,15 +18,19 @@ from manifest.v1 import Artifact, Manifest, Workspace
 KEY = bytes.fromhex("5e" * 32)
 LAUNCH_ID = "ab" * 16
 BASE, FIRST, CANDIDATE = "1" * 40, "4" * 40, "2" * 40
+# What all of them are about.
+_SUBJECT = {
+    "issue": "owner/repo#269",
+    "run": "run-7",
+    "phase": "FIX",
+    "launch": LAUNCH_ID,
+    "repository": "owner/repo",
+    "base": BASE,
+}
 
 MANIFEST = Manifest(
-    issue="owner/repo#269",
-    run="run-7",
-    phase="FIX",
-    launch=LAUNCH_ID,
-    repository="owner/repo",
+    **_SUBJECT,
     object_format="sha1",
-    base=BASE,
     candidate=CANDIDATE,
     artifact=Artifact(name="candidate.bundle", bytes=1234, sha256="3" * 64, objects=7),
     commits=[FIRST, CANDIDATE],
@@ -57,13 +61,8 @@ MANIFEST_BYTES = (
 )
 
 LAUNCH = Launch(
-    launch=LAUNCH_ID,
-    issue="owner/repo#269",
-    run="run-7",
-    phase="FIX",
-    repository="owner/repo",
+    **_SUBJECT,
     object_format="sha1",
-    base=BASE,
     seed=Seed(kind="depth-one", boundary=[]),
     export=Folder(path="/exports/7", device=1, inode=2),
     common_dir=Folder(path=r'"/h\303\244/.git"', device=3, inode=4),
@@ -74,14 +73,9 @@ LAUNCH = Launch(
 )
 
 RECEIPT = Receipt(
-    launch=LAUNCH_ID,
-    issue="owner/repo#269",
-    run="run-7",
-    phase="FIX",
-    repository="owner/repo",
+    **_SUBJECT,
     state="imported",
     object_format="sha1",
-    base=BASE,
     candidate=CANDIDATE,
     commits=[FIRST, CANDIDATE],
     artifact=MANIFEST.artifact,
@@ -93,12 +87,7 @@ RECEIPT = Receipt(
 )
 
 REFUSAL = Refusal(
-    launch=LAUNCH_ID,
-    issue="owner/repo#269",
-    run="run-7",
-    phase="FIX",
-    repository="owner/repo",
-    base=BASE,
+    **_SUBJECT,
     step=6,
     code="symlinkEscapes",
     klass=3,
