@@ -85,7 +85,7 @@ class Comparison:
         self._held = 0
         self._had: Memo[tuple[bytes, ...], set[tuple[object, bytes]]] = Memo(_KEPT, _KEPT >> 2)
         # Plain files of the pack that were judged: commit after commit has them at the same path.
-        self._plain: set[tuple[bytes, int, bytes]] = set()
+        self._plain: set[tuple[bytes, tuple[int, bytes]]] = set()
         self._plain_room = _PLAIN
         # Bytes of files of the other side at new paths, since the last root.
         self._moved = 0
@@ -131,9 +131,19 @@ class Comparison:
             self._judge_tree(oid, bases, path)
         befores = list(map(self._before, bases))
         self._count(len(entries or {}) * (1 + len(bases)) + sum(map(len, befores)))
-        for name, (mode, target) in (entries or {}).items():
+        # Files that are to be listed are looked at each time.
+        plain = self._plain if self._changes is None else frozenset()
+        remembered = 0
+        for name, entry in (entries or {}).items():
+            inside = path + name
+            if (inside, entry) in plain:
+                # What was below it in a base, where that was a folder, was gone over then as well.
+                remembered += _path_units(inside)
+                continue
             before = [tree.get(name, _NOTHING) for tree in befores]
-            yield from self._entry(path + name, mode, target, before)
+            yield from self._entry(inside, *entry, before)
+        # As much as it counted the first time: limits do not depend on what is remembered.
+        self._count(remembered)
         # What one of the bases does not have either is not gone.
         for name in befores[0] if befores else ():
             if name not in (entries or {}) and all(name in tree for tree in befores):
@@ -199,10 +209,6 @@ class Comparison:
         self._check_path(path, b"deleted")
 
     def _changed(self, path: bytes, mode: int, oid: bytes, before: list[tuple[int, bytes]]) -> None:
-        if self._changes is None and (path, mode, oid) in self._plain:
-            # As much as it counted the first time: limits do not depend on what is remembered.
-            self._count_path(path)
-            return
         before = [entry for entry in before if entry is not _NOTHING]
         self._check_path(path, b"changed" if before else b"added")
         flags = self._pack.examiner.reader.flags(b"%o" % mode, path.rpartition(b"/")[2])
@@ -233,7 +239,7 @@ class Comparison:
         """Note that a file with no special content was judged at this path, beside the bases."""
         self._plain_room -= 200 + len(path)
         if self._plain_room > 0:
-            self._plain.add((path, mode, oid))
+            self._plain.add((path, (mode, oid)))
 
     def _count_bytes(self, oid: bytes) -> None:
         """Count a file of the other side that stands where it did not, from its second place on.
@@ -260,7 +266,7 @@ class Comparison:
                 self._changes.add("sensitive", path, what)
 
     def _count_path(self, path: bytes) -> None:
-        self._count(10 + len(path) // 8)
+        self._count(_path_units(path))
 
     def tell_paths(self) -> None:
         """After all walks: report paths that matter to the policy, each once, sorted."""
@@ -383,6 +389,11 @@ class Comparison:
             oddity.code, oddity.message, oid=oid, path=path, limit=oddity.limit,
             detail=oddity.detail,
         )  # fmt: skip
+
+
+def _path_units(path: bytes) -> int:
+    """The work of judging a path."""
+    return 10 + len(path) // 8
 
 
 def _folders(before: list[tuple[int, bytes]]) -> tuple[bytes, ...]:

@@ -27,8 +27,20 @@ _LARGEST_KEPT = 25_001
 # Entries that may be taken apart, as a multiple of the limit on files, and bytes of one at least.
 _MOST_READ = 16
 _ENTRY_BYTES = 28
+# Spellings of modes that are remembered.
+_MOST_MODES = 1_000
 # A base may be a merge that no candidate may be.
 _LIMITS = Limits("history")
+
+
+class _Modes(dict[bytes, int]):
+    """Numbers of modes, as git reads them; the few that there are, are remembered."""
+
+    def __missing__(self, mode: bytes) -> int:
+        number = int(mode, 8) & 0xFFFF
+        if len(self) < _MOST_MODES:
+            self[mode] = number
+        return number
 
 
 class Trees:
@@ -42,6 +54,7 @@ class Trees:
         self._limits = limits
         self._missing: Memo[tuple[bytes, int], None] = Memo(_KEPT)
         self._work = 0
+        self._modes = _Modes()
         self._pack = pack
         self._outside = outside
         # A tree has one more than its entries, for an empty one takes room as well.
@@ -87,8 +100,10 @@ class Trees:
         if content is None:
             return None
         entries: Entries = {}
+        modes = self._modes
         for mode, name, target in tree.entries(content, self._pack.table.width):
-            entries.setdefault(name, (int(mode, 8) & 0xFFFF, target))
+            if name not in entries:
+                entries[name] = (modes[mode], target)
         self._count(len(content) // _ENTRY_BYTES + 1)
         return self._kept.keep(oid, entries, len(entries) + 1)
 

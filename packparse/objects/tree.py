@@ -348,7 +348,17 @@ def entries(data: bytes | bytearray, width: int) -> Iterator[tuple[bytes, bytes,
     """The entries of a well-formed tree, as (mode, name, raw id)."""
     from packparse.objects import treecheck
 
-    for match in treecheck.ENTRY[width].finditer(data):
+    pattern = treecheck.ENTRY[width]
+    if len(data) <= _AT_ONCE:
+        # In half of the time.
+        return iter(pattern.findall(data))
+    return _one_by_one(pattern, data)
+
+
+def _one_by_one(
+    pattern: re.Pattern[bytes], data: bytes | bytearray
+) -> Iterator[tuple[bytes, bytes, bytes]]:
+    for match in pattern.finditer(data):
         mode, name, oid = match.groups()
         yield mode, name, oid
 

@@ -289,6 +289,18 @@ def test_the_border_between_the_ways_changes_nothing(size: int) -> None:
     assert (special, oddities) == ([(LINK, oid(7))], [])
 
 
+@pytest.mark.parametrize("width", [20, 32])
+def test_entries_are_the_same_in_one_go_and_one_by_one(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = [(mode, b"%d \xff" % n, bytes([n + 1]) * width) for n, mode in enumerate(MODES)]
+    content = tree_bytes(listed)
+    found = list(tree.entries(content, width))
+    monkeypatch.setattr(tree, "_AT_ONCE", 0)
+    assert found == list(tree.entries(content, width))
+    assert sorted(found) == sorted(listed)
+
+
 NAMES = (
     b"a", b"A", b"b", b"a.", b"-", b"x y", b".git", b".GIT", b"git~1", b".gitmodules", b"GITMOD~1",
     b".GITMODULES", b".gitattributes", b".gitattributes ", b".gitignore", b".mailmap", b"nul",

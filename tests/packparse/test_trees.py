@@ -106,6 +106,18 @@ def test_a_mode_is_read_as_git_reads_it(mode: bytes, read: int) -> None:
     assert Side(new).trees.entries(tree) == {b"a": (read, oid)}
 
 
+def test_more_spellings_of_modes_than_are_remembered_are_read_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trees, "_MOST_MODES", 3)
+    new = Store()
+    oid = new.put("blob", b"1")
+    modes = {b"%d" % n: b"%o" % (0o100000 + n) for n in range(10)}
+    tree = new.raw_tree(*((mode, name, oid) for name, mode in modes.items()))
+    wanted = {name: (int(mode, 8), oid) for name, mode in modes.items()}
+    assert Side(new).trees.entries(tree) == wanted
+
+
 def test_an_empty_tree_is_a_tree() -> None:
     new = Store()
     assert Side(new).trees.entries(packs.oid("tree", b"")) is None
