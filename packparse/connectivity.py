@@ -58,7 +58,7 @@ def check_links(
                     unchecked += 1
                     continue
                 asked += actual is None
-                held = actual is None and asked <= _MOST_ASKED and outside.size(oid) is not None
+                held = actual is None and asked <= _MOST_ASKED and outside.holds(oid)
                 code, message = _describe(kind, actual, outside, held=held)
                 places.want(findings.add(code, message, oid=oid), kind, oid)
     return unchecked, untyped

@@ -2,6 +2,9 @@
 
 Two questions: of which kind is an object that the producer was given (``known``), and what is in an
 object (``read_base``). The first may be asked without the second. Whatever is given is hashed.
+
+Where ``known`` lists what the producer was given, nothing else is looked into, whoever names it: a
+report that told of its content would give it away. Only whether it is there is told.
 """
 
 from __future__ import annotations
@@ -77,6 +80,11 @@ class Outside:
         """Whether there is anybody to ask for contents."""
         return self._read_base is not None
 
+    @property
+    def sized(self) -> bool:
+        """Whether a size can be asked for without the content."""
+        return self._base_info is not None
+
     def kind(self, oid: bytes) -> int | None:
         """The kind of an object that the producer was given: 0 if not known, None if it was not.
 
@@ -89,8 +97,18 @@ class Outside:
             return self._own_kind(oid) if kind == 0 and self.readable else kind
         return COMMIT if oid in self.prerequisites else None
 
+    def was_given(self, oid: bytes) -> bool:
+        """Whether the producer may know the object; that is so of all where none are listed."""
+        if self._known is None or oid in self.bases:
+            return True
+        return checked_kind(self._known(oid)) is not None
+
+    def holds(self, oid: bytes) -> bool:
+        """Whether the trusted side has the object, be it given to the producer or not."""
+        return self._about(oid) is not None
+
     def size(self, oid: bytes) -> int | None:
-        """The size of an object of the trusted side in bytes; None where it is not there.
+        """The size in bytes of an object that was given; None where it is not there.
 
         It is asked for before any content that a hostile file names: that may have gigabytes.
         """
@@ -98,22 +116,25 @@ class Outside:
         return None if about is None else about[1]
 
     def about(self, oid: bytes) -> tuple[int, int] | None:
-        """Kind and size of an object of the trusted side; None where it is not there."""
+        """Kind and size of an object that was given; None where it is not there."""
+        return self._about(oid) if self.was_given(oid) else None
+
+    def _about(self, oid: bytes) -> tuple[int, int] | None:
         if self._base_info is not None:
             about = self._base_info(oid)
             return None if about is None else checked_info(about)
-        given = self.read(oid)
+        given = self._read(oid)
         return None if given is None else (given[0], len(given[1]))
 
     def _own_kind(self, oid: bytes) -> int:
         kind = self._kinds.get(oid)
         if kind is None:
-            about = self.about(oid)
+            about = self._about(oid)
             kind = self._kinds.keep(oid, 0 if about is None else about[0])
         return kind
 
     def content(self, oid: bytes, kind: int) -> bytes | None:
-        """The content of an object of ``kind`` of the trusted side; None where there is none."""
+        """The content of an object of ``kind`` that was given; None where there is none."""
         if self._base_info is not None:
             about = self.about(oid)
             if about is None or about[0] != kind:
@@ -122,7 +143,10 @@ class Outside:
         return given[1] if given is not None and given[0] == kind else None
 
     def read(self, oid: bytes) -> tuple[int, bytes] | None:
-        """Kind and content of an object of the trusted side, be it given to the producer or not."""
+        """Kind and content of an object that was given; None where it is not there."""
+        return self._read(oid) if self.was_given(oid) else None
+
+    def _read(self, oid: bytes) -> tuple[int, bytes] | None:
         given = None if self._read_base is None else self._read_base(oid)
         return None if given is None else checked_object(self._format, oid, given)
 

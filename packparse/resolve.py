@@ -15,7 +15,7 @@ from __future__ import annotations
 from array import array
 from operator import add, le
 
-from packparse import codes
+from packparse import checks, codes
 from packparse.chains import Chains
 from packparse.delta import read_sizes, rebuild
 from packparse.entry import BLOB, TREE
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from packparse.table import EntryTable
     from packparse.workers import Workers
 
-__all__ = ["CACHE_BUDGET", "Resolver"]
+__all__ = ["CACHE_BUDGET", "Resolver", "check_base_size"]
 
 # Half for what is rebuilt and half for the deltas kept from the first pass.
 CACHE_BUDGET = 32 << 20
@@ -56,6 +56,10 @@ _FATAL = frozenset(
         codes.CORRUPT_BASE_OBJECT,
     )
 )
+
+
+# What is wrong with a base by itself.
+_UNUSABLE = frozenset((codes.REBUILT_OBJECT_TOO_LARGE, checks.SMUGGLED_BASE))
 
 
 class _Step:
@@ -87,7 +91,8 @@ class Resolver:
     """Rebuilds the deltas of one pack and has each commit, tree and tag looked into by ``examine``.
 
     ``read_base`` supplies bases from outside the pack (a thin pack); what it gives is hashed
-    before it is used. Bad deltas become findings; ``broken`` counts the entries that are lost to
+    before it is used. It may raise PackError (smuggledBase, rebuiltObjectTooLarge) of one that no
+    delta may rest on. Bad deltas become findings; ``broken`` counts the entries that are lost to
     them. Raises PackError where going on makes no sense: a limit on all deltas together, a file
     that changed.
     """
@@ -193,11 +198,14 @@ class Resolver:
         try:
             self._family(number, self._table.oid(number), self._table.kinds[number], None)
         except PackError as error:
-            if error.code is not codes.REBUILT_OBJECT_TOO_LARGE:
-                raise
-            # All deltas on this base are lost, and no others.
-            self._findings.add_error(error)
-            self.broken += 1
+            self._lose(error)
+
+    def _lose(self, error: PackError) -> None:
+        """Report a base on which no delta may rest: these are lost, and no others."""
+        if error.code not in _UNUSABLE:
+            raise error
+        self._findings.add_error(error)
+        self.broken += 1
 
     def _family(self, number: int, oid: bytes, kind: int, data: bytes | bytearray | None) -> None:
         kid = self.chains.first_kid(number, oid)
@@ -291,11 +299,10 @@ class Resolver:
 
     def _read_root(self, number: int, oid: bytes, kind: int) -> bytes | bytearray:
         """The content of a base that is no delta, which must still have its id."""
-        size = self._entries.size(number)
-        if size > self._limits.rebuilt_object_bytes:
-            what = "a delta rests on an object of"
-            error = self._limits.passed("rebuilt_object_bytes", size, what)
-            raise error.at(self._table.offsets[number], oid)
+        try:
+            check_base_size(self._entries.size(number), self._limits)
+        except PackError as error:
+            raise error.at(self._table.offsets[number], oid) from None
         data = self._entries.read(number)
         # The CRC can be forged; this cannot.
         if object_id(self._format, kind, data) != oid:
@@ -381,8 +388,12 @@ class Resolver:
     def _serve_from_outside(self) -> None:
         if self._read_base is None:
             return
-        for oid in self.chains.still_waiting():
-            given = self._from_outside(oid)
+        for oid, numbers in self.chains.still_waiting().items():
+            try:
+                given = self._from_outside(oid)
+            except PackError as error:
+                self._lose(error.at(self._table.offsets[numbers[0]], oid))
+                continue
             if given is not None:
                 kind, data = given
                 self._family(OUTSIDE, oid, kind, data)
@@ -402,3 +413,9 @@ class Resolver:
             )
             offset = offsets[numbers[0]]
             self._findings.add(codes.MISSING_DELTA_BASE, message, offset=offset, oid=oid)
+
+
+def check_base_size(size: int, limits: Limits) -> None:
+    """Raise PackError (rebuiltObjectTooLarge) for an object that no delta may rest on."""
+    if size > limits.rebuilt_object_bytes:
+        raise limits.passed("rebuilt_object_bytes", size, "a delta rests on an object of")

@@ -33,7 +33,7 @@ from packparse.inspection import Inspection
 from packparse.intake import Intake
 from packparse.options import Options
 from packparse.reader import ObjectReader
-from packparse.resolve import Resolver
+from packparse.resolve import Resolver, check_base_size
 from packparse.table import split_ids
 
 TYPE_CHECKING = False
@@ -216,11 +216,14 @@ class Verifier(Inspection):
 
     def _read_base(self, oid: bytes) -> tuple[int, bytes] | None:
         """A base of deltas from outside; it must be among what the producer was given."""
-        given = self._outside.read(oid)
-        self.outside_bases.add(oid)
-        if given is not None and self._outside.listed and self._outside.kind(oid) is None:
+        outside = self._outside
+        if not outside.was_given(oid) and outside.holds(oid):
             message = "a delta rests on an object of the repository that was not given"
-            self._findings.add(checks.SMUGGLED_BASE, message, oid=oid)
+            raise PackError(checks.SMUGGLED_BASE, message, oid=oid)
+        if outside.sized:
+            check_base_size(outside.size(oid) or 0, self._limits)
+        given = outside.read(oid)
+        self.outside_bases.add(oid)
         return given
 
     def _content_outside(self, oid: bytes) -> bytes | None:
