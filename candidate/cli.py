@@ -6,21 +6,18 @@ Each command has a module in ``commands`` that says what its arguments are and r
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import TYPE_CHECKING
 
 from candidate.commands import check, discard, explain, listing, recover, show
 from candidate.commands.common import print_object
 from importer.errors import ImporterError
-from packparse import codes, version
-from packparse.arguments import VersionAction
+from packparse import codes, console, version
+from packparse.arguments import Parser, VersionAction
 from packparse.errors import MisuseError, PackError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from packparse.codes import Code
 
 __all__ = ["build", "main"]
 
@@ -36,6 +33,11 @@ _COMMANDS = (check, recover, show, listing, discard, explain)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; ``arguments`` default to those of the process. Returns the exit status."""
+    return console.run("git candidate", lambda: _answered(arguments))
+
+
+def _answered(arguments: Sequence[str] | None) -> int:
+    """Run the command, and say why where there is no answer."""
     parsed = None
     try:
         parsed, unknown = build().parse_known_args(arguments)
@@ -43,28 +45,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # By the parser of the command, which shows its own usage.
             parsed.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         status: int = parsed.run(parsed)
-        sys.stdout.flush()
     except MisuseError as error:
         return _complain(parsed, str(error), codes.USAGE)
-    except ImporterError as error:
-        return _complain(parsed, error.message, error.code.klass, code=error.code, text=str(error))
-    except PackError as error:
-        klass = error.code.klass
-        return _complain(parsed, error.message, klass, code=error.code, text=str(error), told=False)
+    except (ImporterError, PackError) as error:
+        return _complain(parsed, error.message, error.code.klass, error)
+    except BrokenPipeError:
+        raise
     except KeyboardInterrupt:
         return _complain(parsed, "interrupted", codes.ENVIRONMENT)
-    except BrokenPipeError:
-        # The reader has gone, and knows why. Python flushes once more at the end, and would fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return codes.ENVIRONMENT
-    except OSError as error:
-        return _complain(parsed, error.strerror or str(error), codes.ENVIRONMENT)
+    except (OSError, MemoryError) as error:
+        return _complain(parsed, console.reason_of(error), codes.ENVIRONMENT)
     return status
 
 
 def build() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="git candidate",
         description="Take commits from a sandbox into a repository: verified, quarantined, "
         "published under one lock, with a receipt.",
@@ -87,15 +83,10 @@ def _complain(
     parsed: argparse.Namespace | None,
     message: str,
     status: int,
-    *,
-    code: Code | None = None,
-    text: str = "",
-    told: bool = True,
+    error: ImporterError | PackError | None = None,
 ) -> int:
-    """Say why there is no answer: as text, and as an object as well where JSON was asked for.
-
-    ``text`` is the message with its code; ``told`` says whether the remedy is in the text.
-    """
+    """Say why there is no answer: as text, and as an object as well where JSON was asked for."""
+    code = None if error is None else error.code
     if parsed is not None and parsed.format == "json":
         print_object(
             {
@@ -107,7 +98,7 @@ def _complain(
             }
         )
         sys.stdout.flush()
-    remedy = f"\n  {code.remedy}" if code is not None and told else ""
-    sys.stderr.write(f"git candidate: {text or message}{remedy}\n")
-    sys.stderr.flush()
+    # What packcheck says of a file says what to do.
+    remedy = f"\n  {error.code.remedy}" if isinstance(error, ImporterError) else ""
+    console.complain("git candidate", f"{error or message}{remedy}")
     return status

@@ -58,6 +58,7 @@ class StoreReader:
 
     def __init__(self, bench: git.Bench, object_format: ObjectFormat) -> None:
         self._bench = bench
+        self._objects = os.path.realpath(bench.environment["GIT_OBJECT_DIRECTORY"])
         self._format = object_format
         # What was read since the last refresh; the same few trees are asked for again and again.
         self._kept = _memory()
@@ -72,10 +73,11 @@ class StoreReader:
     def refresh(self) -> None:
         """Let the next answers come from what is on disk now, and not from what was there before.
 
-        A process keeps packs open that were removed meanwhile; loose objects it opens each time.
+        A process keeps packs open that were removed, or moved away, meanwhile; loose objects it
+        opens each time. Of packs of alternates that is not looked for: it is always started again.
         """
         self._kept = _memory()
-        if self._pipes is not None and self._pipes.holds_what_is_gone():
+        if self._pipes is not None and not self._pipes.holds_only(self._objects):
             self.close()
 
     def about(self, oid: bytes) -> tuple[int, int] | None:
@@ -184,9 +186,9 @@ class _Pipes:
         self._open.close()
         self._process.end()
 
-    def holds_what_is_gone(self) -> bool:
-        """Whether it may answer from a pack or an index that was removed."""
-        return self._process.holds_what_is_gone()
+    def holds_only(self, objects: str) -> bool:
+        """Whether it answers from packs that are in a folder, and from no other."""
+        return self._process.holds_only(objects)
 
     def ask(self, requests: bytes, count: int) -> None:
         """Write so many requests."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from importer import publish, quarantine
 from importer.base import SeededSet
-from importer.durable import check_path, pieces
+from importer.durable import check_path, pieces, read_up_to
 from importer.errors import ImportFailed, ImportRefused, translated
 from importer.verdict import Verdict, check_policy
 from packparse.bundle import BundleHeader
@@ -181,7 +181,7 @@ def _likely_tip(copy: int, wanted: Wanted) -> tuple[bytes | None, bytes | None]:
     """
     header = BundleHeader(wanted.limits, Findings())
     try:
-        header.feed(os.pread(copy, wanted.limits.bundle_header_bytes, 0))
+        header.feed(read_up_to(copy, wanted.limits.bundle_header_bytes))
     except PackError:
         return None, None
     refs = [*header.refs.items()]

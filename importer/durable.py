@@ -35,6 +35,8 @@ _DIRECTORY = _READ | os.O_DIRECTORY
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | _PRIVATE
 _CHUNK = 1 << 20
 _MODE = 0o600
+# To open a file that somebody replaces again and again.
+_TRIES = 5
 # Of folders in each other: a work room, a bench in it, refs in that.
 _DEPTH = 8
 
@@ -85,19 +87,29 @@ class Files:
 
         Raises UnsafeFileError for a link, a FIFO, a device, a folder, or a file with other names.
         """
+        tries = _TRIES
+        while True:
+            descriptor = self._open(name, at)
+            tries -= 1
+            try:
+                status = os.fstat(descriptor)
+                # Replaced since it was opened: what has the name now is what was asked for.
+                if status.st_nlink or not tries:
+                    check_plain(status, linked=linked)
+                    return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+    def _open(self, name: str, at: int) -> int:
         try:
             # O_NONBLOCK: opening a FIFO must not wait for a writer.
-            descriptor = os.open(name, _READ | os.O_NONBLOCK, dir_fd=at)
+            return os.open(name, _READ | os.O_NONBLOCK, dir_fd=at)
         except OSError as error:
             if error.errno in {errno.ELOOP, errno.ENXIO, errno.ENODEV}:
                 raise UnsafeFileError(self._kind(name, at)) from None
             raise
-        try:
-            check_plain(os.fstat(descriptor), linked=linked)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
 
     def read(self, name: str, *, at: int, most: int, linked: bool = False) -> bytes | None:
         """The content of a regular file, as ``open_file`` opens it; None where there is none.
@@ -229,6 +241,19 @@ class Files:
         except FileNotFoundError:
             return False
         return True
+
+    def sweep(self, name: str, *, at: int, folder: bool) -> bool:
+        """Remove a leftover, which is a folder or is none; whether it was there and is gone.
+
+        What is of the other kind, or deeper than any of ours, is somebody else's and stays, and so
+        does what cannot be removed: it stands in nobody's way.
+        """
+        try:
+            if self.is_folder(name, at=at) != folder:
+                return False
+            return self.remove_folder(name, at=at) if folder else self.remove(name, at=at)
+        except (OSError, UnsafeFileError):
+            return False
 
     # Publishing
 

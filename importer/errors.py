@@ -196,6 +196,12 @@ LAUNCH_UNKNOWN = refusal(
     "There is no launch of this id in the state folder.",
     "git candidate list shows those that there are; ids are given whole.",
 )
+LAUNCH_EXISTS = refusal(
+    "launchExists",
+    USAGE,
+    "There is a launch of this id in the state folder already; it stays as it is.",
+    "Make a fresh id for each launch.",
+)
 LAUNCH_DISCARDED = refusal(
     "launchDiscarded",
     POLICY,
@@ -266,6 +272,12 @@ GIT_FAILED = refusal(
     "git could not be started, took too long, was killed, or could not write.",
     _TRY_AGAIN,
 )
+OUT_OF_MEMORY = refusal(
+    "outOfMemory",
+    ENVIRONMENT,
+    "The process that imports was given less memory than the limits of the launch need.",
+    "Give it more memory, or launch with lower limits.",
+)
 QUARANTINE_SWEPT = refusal(
     "quarantineSwept",
     ENVIRONMENT,
@@ -276,8 +288,8 @@ QUARANTINE_SWEPT = refusal(
 
 
 @contextmanager
-def translated(step: Callable[[], int] = int) -> Iterator[None]:
-    """Let whatever goes wrong inside of the block be one of the two errors, with its step."""
+def translated(step: Callable[[], int] = lambda: 0) -> Iterator[None]:
+    """Let what fails of files, records and memory be one of the two errors, with its step."""
     try:
         yield
     except ImporterError as error:
@@ -289,6 +301,9 @@ def translated(step: Callable[[], int] = int) -> Iterator[None]:
         raise ImportFailed(FILE_FAILED, f"a file of ours is {error}", step=int(step())) from None
     except OSError as error:
         raise ImportFailed(FILE_FAILED, _told(error), step=int(step())) from error
+    except MemoryError as error:
+        message = "there is not enough memory"
+        raise ImportFailed(OUT_OF_MEMORY, message, step=int(step()), retry=False) from error
 
 
 def _told(error: OSError) -> str:

@@ -39,6 +39,9 @@ _GRACE = 2.0
 _OUTPUT = 64 << 10
 _SHOWN = 500
 _KEPT = ("PATH", "TMPDIR")
+# What /proc says of a file that has lost its name, and of files that never had one.
+_REMOVED = b" (deleted)"
+_NAMELESS = (b"/memfd:", b"/dev/")
 _SWITCHES = (
     "--no-replace-objects",
     "-c", "core.commitGraph=false",
@@ -132,8 +135,7 @@ def bench(
             yield Bench(private, folder, environment, world)
     finally:
         # Where that fails it goes with the room that it is in.
-        with suppress(OSError):
-            files.remove_folder(name, at=at)
+        files.sweep(name, at=at, folder=True)
 
 
 def run(
@@ -211,13 +213,17 @@ class Process:
             self._ends_within(_GRACE)
         self._reap()
 
-    def holds_what_is_gone(self) -> bool:
-        """Whether it has a file open, or mapped, that was removed; True where nobody can tell."""
+    def holds_only(self, folder: str) -> bool:
+        """Whether the data that it has open, or mapped, lies in a folder, under its real path.
+
+        False where some of it was removed or moved away, and where nobody can tell.
+        """
         try:
-            held = [*_mapped(self._running.pid), *_opened(self._running.pid)]
+            held = _mapped(self._running.pid) | _opened(self._running.pid)
         except OSError:
-            return True
-        return any(path.endswith(b" (deleted)") and path[:7] != b"/memfd:" for path in held)
+            return False
+        inside = os.fsencode(folder) + b"/"
+        return all(path.startswith(inside) and not path.endswith(_REMOVED) for path in held)
 
     def _ends_within(self, seconds: float) -> bool:
         return self._life < 0 or readable(self._life, seconds)
@@ -230,14 +236,23 @@ class Process:
         return int(self._running.process.wait())
 
 
-def _mapped(pid: int) -> list[bytes]:
+def _mapped(pid: int) -> set[bytes]:
+    """The files that a process has mapped, but for its program and its libraries (proc(5))."""
+    files: dict[bytes, bytes] = {}
     with open(f"/proc/{pid}/maps", "rb") as maps:
-        return [line[line.find(b"/") :].rstrip(b"\n") for line in maps if b"/" in line]
+        for line in maps:
+            _addresses, permissions, _offset, _device, _inode, *path = line.split(None, 5)
+            if path and path[0].startswith(b"/"):
+                name = path[0].rstrip(b"\n")
+                files[name] = files.get(name, b"") + permissions
+    return {name for name, permissions in files.items() if b"x" not in permissions}
 
 
-def _opened(pid: int) -> list[bytes]:
+def _opened(pid: int) -> set[bytes]:
+    """The files that a process has open, but for pipes and what has no name."""
     folder = f"/proc/{pid}/fd".encode()
-    return [os.readlink(folder + b"/" + name) for name in os.listdir(folder)]
+    paths = {os.readlink(folder + b"/" + name) for name in os.listdir(folder)}
+    return {path for path in paths if path[:1] == b"/" and not path.startswith(_NAMELESS)}
 
 
 def readable(descriptor: int, seconds: float) -> bool:

@@ -7,6 +7,7 @@ what both verdicts are about.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from contextlib import contextmanager
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
     from importer.world import World
     from manifest.launch import Folder
     from manifest.v1 import Artifact, Manifest
+    from packparse.codes import Code
 
 __all__ = ["Opened", "open_artifact", "open_origin", "read_manifest", "stage"]
 
 _STAGED = "tmp_staged"
+# What stands at a path that does not lead to a folder any more.
+_ELSEWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
 class Opened(NamedTuple):
@@ -52,7 +56,9 @@ def open_origin(world: World, export: Folder) -> Iterator[int]:
     """
     try:
         descriptor = world.files.open_folder(export.location)
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError as error:
+        if error.errno not in _ELSEWHERE:
+            raise
         message = f"{export.path} is not there, or no folder any more"
         raise ImportRefused(ORIGIN_CHANGED, message) from None
     try:
@@ -69,12 +75,7 @@ def read_manifest(world: World, key: bytes, *, at: int) -> Manifest:
 
     Raises ImportRefused (manifestMissing, manifestTooLarge, originUnsafe), RecordError.
     """
-    try:
-        descriptor = world.files.open_file(v1.NAME, at=at)
-    except FileNotFoundError:
-        raise ImportRefused(MANIFEST_MISSING, f"there is no {v1.NAME}") from None
-    except UnsafeFileError as error:
-        raise ImportRefused(ORIGIN_UNSAFE, f"{v1.NAME} is {error}") from None
+    descriptor = _opened(world, v1.NAME, at, MANIFEST_MISSING)
     try:
         _check_device(descriptor, v1.NAME, at)
         size = os.fstat(descriptor).st_size
@@ -98,12 +99,7 @@ def open_artifact(world: World, artifact: Artifact, *, at: int) -> Iterator[Open
     Its size must be the one of the manifest, which is within the limits. Raises ImportRefused:
     artifactMissing, originUnsafe, artifactSizeMismatch.
     """
-    try:
-        descriptor = world.files.open_file(artifact.name, at=at)
-    except FileNotFoundError:
-        raise ImportRefused(ARTIFACT_MISSING, f"there is no {artifact.name}") from None
-    except UnsafeFileError as error:
-        raise ImportRefused(ORIGIN_UNSAFE, f"{artifact.name} is {error}") from None
+    descriptor = _opened(world, artifact.name, at, ARTIFACT_MISSING)
     try:
         _check_device(descriptor, artifact.name, at)
         status = os.fstat(descriptor)
@@ -147,6 +143,18 @@ def stage(
         yield copy
     finally:
         os.close(copy)
+
+
+def _opened(world: World, name: str, at: int, missing: Code) -> int:
+    try:
+        return world.files.open_file(name, at=at)
+    except FileNotFoundError:
+        raise ImportRefused(missing, f"there is no {name}") from None
+    except UnsafeFileError as error:
+        raise ImportRefused(ORIGIN_UNSAFE, f"{name} is {error}") from None
+    except BlockingIOError:
+        # Somebody has a lease on it (fcntl(2), F_SETLEASE).
+        raise ImportRefused(ARTIFACT_CHANGED, f"{name} is kept by who wrote it") from None
 
 
 def _check_device(descriptor: int, name: str, at: int) -> None:

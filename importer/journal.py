@@ -1,9 +1,9 @@
 """One launch, open for work: its record, what happened to it, its receipt.
 
 The journal is a file of frames (frames.py), each made durable before work goes on that rests on it,
-and whole or not there in any case. Whoever
-opens it for work holds the lock of the launch, which the git processes of that work inherit: the
-lock is free once all of them have ended, also where their parent was killed.
+and whole or not there in any case. Whoever opens it for work holds the lock of the launch, which
+the git processes of that work inherit: the lock is free once all of them have ended, also where
+their parent was killed.
 """
 
 from __future__ import annotations
@@ -141,10 +141,8 @@ class LaunchFile:
 
     def sweep(self) -> list[str]:
         """Remove temporary files that a crash left; their names."""
-        swept = [name for name in self._files.names(self.folder) if name.startswith(TEMPORARY)]
-        for name in swept:
-            self._files.remove(name, at=self.folder)
-        return swept
+        left = [name for name in self._files.names(self.folder) if name.startswith(TEMPORARY)]
+        return [name for name in left if self._files.sweep(name, at=self.folder, folder=False)]
 
 
 @contextmanager

@@ -73,10 +73,15 @@ def show(state: State, launch: str) -> Shown:
 
 
 def listed(state: State) -> Listing:
-    """What is recorded of every launch, the oldest first; one that is damaged hides no other."""
+    """What is recorded of every launch, the oldest first; one that is damaged hides no other.
+
+    Raises ImportFailed: fileFailed.
+    """
     shown: list[Shown] = []
     damaged: dict[str, ImporterError] = {}
-    for name in state.names():
+    with translated():
+        names = state.names()
+    for name in names:
         try:
             shown.append(show(state, name))
         except ImporterError as error:

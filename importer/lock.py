@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import sys
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -74,15 +75,29 @@ def taken(lock: Lock) -> Iterator[None]:
 
     Raises ImportFailed: lockBusy.
     """
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(lock())
-        except Exception as error:
-            if isinstance(error, _OURS) and not isinstance(error, _BUSY):
-                raise
-            reason = shorten(str(error).encode("utf-8", "backslashreplace"))
-            raise ImportFailed(LOCK_BUSY, f"the lock that was given: {reason}") from error
+    held_by = ExitStack()
+    with _translated():
+        held_by.enter_context(lock())
+    try:
         yield
+    except BaseException:
+        # Whatever the lock makes of it, this is what is told.
+        with suppress(Exception):
+            held_by.__exit__(*sys.exc_info())
+        raise
+    with _translated():
+        held_by.close()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, _OURS) and not isinstance(error, _BUSY):
+            raise
+        reason = shorten(str(error).encode("utf-8", "backslashreplace"))
+        raise ImportFailed(LOCK_BUSY, f"the lock that was given: {reason}") from error
 
 
 def _locked(world: World, name: str, at: int, mode: int, deadline: float) -> int:
@@ -110,7 +125,9 @@ def _open(world: World, name: str, at: int, mode: int) -> int:
         raise
     try:
         status = os.fstat(descriptor)
-        check_plain(status)
+        if status.st_nlink:
+            # Else it has lost its name since, and is opened again once it is locked.
+            check_plain(status)
         if mode & ~status.st_mode and status.st_uid == os.geteuid():
             # The umask has no say in who may wait for it as well.
             world.files.allow(descriptor, mode)

@@ -6,7 +6,6 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from importer import layout
-from importer.verdict import object_list_digest
 from manifest import receipt as receipts
 from packparse import codes, version
 from packparse.escape import quote
@@ -26,12 +25,14 @@ _LONGEST = 2_000
 class Made(NamedTuple):
     """A candidate that both verdicts accept: what was offered, and what was found and made of it.
 
-    And when, in seconds since the epoch, it was launched and then accepted by the first verdict.
+    ``objects`` is the SHA-256 of their list. ``launched`` and ``verified`` are when, in seconds
+    since the epoch, it was launched and then accepted by the first verdict.
     """
 
     manifest: Manifest
     found: Found
     indexed: Indexed
+    objects: str
     launched: int
     verified: int
 
@@ -39,9 +40,10 @@ class Made(NamedTuple):
 def receipt_of(launch: Launch, made: Made, stem: str, *, at: int) -> receipts.Receipt:
     """The receipt of a launch whose pack gets the name ``stem``, at a time in seconds.
 
-    Raises ImportFailed: gitFailed.
+    L1 is held for this, so what takes longer with more objects was done before. Raises
+    ImportFailed: gitFailed.
     """
-    manifest, found, indexed, launched, verified = made
+    manifest, found, indexed, objects, launched, verified = made
     return receipts.Receipt(
         **_subject(launch),
         state="imported",
@@ -56,7 +58,7 @@ def receipt_of(launch: Launch, made: Made, stem: str, *, at: int) -> receipts.Re
             index=indexed.digests[".idx"],
             appended=indexed.appended,
         ),
-        objects=receipts.Objects(count=len(found.oids), sha256=object_list_digest(found.oids)),
+        objects=receipts.Objects(count=len(found.oids), sha256=objects),
         packcheck=receipts.PackcheckVerdict(
             version=_own_version(),
             policy=found.report.policy,

@@ -106,6 +106,9 @@ def _link(
     packs = repository.packs
     mode = _mode(repository, f"{indexed.stem}.pack", at)
     keep.add(files, stem + _KEEP, launch, at=packs, mode=mode)
+    # After a power failure as well no pack of ours is visible without its .keep: a repack that is
+    # under way would have noted it as one to remove.
+    files.sync(packs)
     for ending in _ENDINGS:
         if ending in indexed.digests and ending not in there:
             files.link(indexed.stem + ending, stem + ending, at=at, to=packs)

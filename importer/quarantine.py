@@ -88,7 +88,8 @@ def quarantined(repository: Repository, launch: str) -> Iterator[str]:
             raise ImportFailed(QUARANTINE_SWEPT, f"{name} was removed") from error
         raise
     finally:
-        files.remove_folder(name, at=repository.objects)
+        # Where that fails it is for recovery, which finds it by its name.
+        files.sweep(name, at=repository.objects, folder=True)
 
 
 def index(  # noqa: PLR0913 - each is named
@@ -131,7 +132,12 @@ def index(  # noqa: PLR0913 - each is named
         raise ImportRefused(GIT_REFUSED, "git wrote more than the name of one pack")
     stem = f"pack-{match[1].decode()}"
     with repository.world.files.folder("pack", at=folder) as packs:
-        return _look(repository, packs, stem, set(expected), set(bases))
+        indexed = _look(repository, packs, stem, set(expected), set(bases))
+    if indexed.bytes > limits.pack_bytes:
+        # A few bytes of deltas may rest on bases of any size, and git appends these.
+        passed = limits.passed("pack_bytes", indexed.bytes, "with the bases of its deltas it has")
+        raise ImportRefused(passed.code, passed.message)
+    return indexed
 
 
 def _judge(outcome: git.Outcome) -> None:

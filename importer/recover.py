@@ -11,11 +11,9 @@ durable before anything is done that rests on it and would outlive it.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from importer import publish, quarantine
-from importer.durable import UnsafeFileError
 from importer.lock import taken
 from manifest.launch import Discarded, Publishing
 
@@ -47,9 +45,9 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
         # Somebody took the .keep away; without it the next collection takes the pack.
         with taken(lock):
             publish.hold(repository, publishing.receipt)
-    elif publishing is not None and not publish.has_bytes(repository, publishing.receipt.pack):
+    elif publishing is not None:
         # What a receipt speaks of stays in any case, visible or not: it may be the only copy.
-        _take_back(repository, publishing.receipt, lock)
+        _take_back(repository, publishing.receipt, lock, unless_whole=True)
     return removed
 
 
@@ -69,10 +67,15 @@ def _end(repository: Repository, file: LaunchFile, receipt: Receipt, lock: Lock)
         _take_back(repository, receipt, lock)
 
 
-def _take_back(repository: Repository, receipt: Receipt, lock: Lock) -> None:
-    """Take away what there is of a publication that is not whole, first or repeated."""
+def _take_back(
+    repository: Repository, receipt: Receipt, lock: Lock, *, unless_whole: bool = False
+) -> None:
+    """Take away what there is of a publication that is not visible, first or repeated."""
     stem = receipt.pack.name
-    if publish.has_parts(repository, stem, receipt.launch):
+    if not publish.has_parts(repository, stem, receipt.launch):
+        return
+    # A pack is hashed only where something may have to go.
+    if not (unless_whole and publish.has_bytes(repository, receipt.pack)):
         with taken(lock):
             publish.release(repository, stem, receipt.launch)
 
@@ -86,21 +89,13 @@ def _sweep_store(
     """
     files = repository.world.files
     ours = quarantine.prefix(file.record.launch)
-    names = [
-        name
-        for name in files.names(repository.objects)
-        if name.startswith(ours) and files.is_folder(name, at=repository.objects)
-    ]
+    names = [name for name in files.names(repository.objects) if name.startswith(ours)]
     unfinished = [] if publishing is None else publish.unfinished(repository, publishing.receipt)
-    removed: list[str] = []
-    if names or unfinished:
-        with taken(lock):
-            for name in names:
-                # What we never make is somebody else's, and is left.
-                with suppress(UnsafeFileError):
-                    files.remove_folder(name, at=repository.objects)
-                    removed.append(name)
-            for name in unfinished:
-                files.remove(name, at=repository.packs)
-                removed.append(name)
+    if not (names or unfinished):
+        return []
+    with taken(lock):
+        removed = [name for name in names if files.sweep(name, at=repository.objects, folder=True)]
+        removed += [
+            name for name in unfinished if files.sweep(name, at=repository.packs, folder=False)
+        ]
     return removed

@@ -14,7 +14,6 @@ producer on the same host can read a key or forge a receipt. ::
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import re
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from importer.durable import TEMPORARY, UnsafeFileError, check_path
 from importer.errors import (
+    LAUNCH_EXISTS,
     LAUNCH_UNKNOWN,
     STATE_CORRUPT,
     STATE_MISSING,
@@ -63,14 +63,18 @@ class State:
     It is made where there is none, for the first launch; with ``make=False``, for whoever expects
     launches in it, ImportRefused (stateMissing) is raised instead. Raises ImportRefused
     (stateUnsafe) where it is not private, ImportFailed (fileFailed, lockBusy, stateCorrupt). Once
-    it is closed, whatever is asked of it raises MisuseError. ``world`` is for tests.
+    it is closed, whatever is asked of it raises MisuseError. ``world`` is for tests. With
+    ``apart=False`` it may lie in a repository: it goes again at once, and holds no launch.
     """
 
-    def __init__(self, path: str, world: World | None = None, *, make: bool = True) -> None:
+    def __init__(
+        self, path: str, world: World | None = None, *, make: bool = True, apart: bool = True
+    ) -> None:
         check_path(path)
         self.world = world or World()
         self.path = os.path.abspath(path)
         self._make = make
+        self._apart = apart
         self._folders = Folders(self.world.files, f"the state {self._shown()}")
         try:
             with translated():
@@ -91,7 +95,8 @@ class State:
 
     def _open_folders(self) -> None:
         files = self.world.files
-        _check_outside(self.path)
+        if self._apart:
+            _check_outside(self.path)
         if self._make:
             with suppress(FileExistsError):
                 files.make_folder(self.path)
@@ -176,18 +181,19 @@ class State:
     def add(self, launch: Launch) -> None:
         """Make a launch durable: from here on its producer may start.
 
-        Raises FileExistsError where there is one of that id, RecordError (recordInvalid) where the
-        record could not be read again, ImportFailed (lockBusy), OSError. The base is not looked
-        for: the state knows no repository.
+        Raises ImportRefused: launchExists where there is one of that id, recordInvalid or
+        badObjectId where the record could not be read again; ImportFailed (lockBusy, fileFailed).
+        The base is not looked for: the state knows no repository.
         """
-        data = frame(encode_event(Launched(at=self.world.seconds(), record=launch)), 0)
-        with self._work_lock("a launch"):
-            self._add(launch, data)
+        with translated():
+            data = frame(encode_event(Launched(at=self.world.seconds(), record=launch)), 0)
+            with self._work_lock("a launch"):
+                self._add(launch, data)
 
     def _add(self, launch: Launch, data: bytes) -> None:
         files = self.world.files
         if files.status(launch.launch, at=self.launches) is not None:
-            raise FileExistsError(errno.EEXIST, "there is such a launch", launch.launch)
+            raise ImportRefused(LAUNCH_EXISTS, f"there is a launch {launch.launch}")
         # No id begins like this, so what a crash leaves is no launch.
         temporary = TEMPORARY + launch.launch
         files.remove_folder(temporary, at=self.launches)
@@ -246,24 +252,21 @@ class State:
             try:
                 yield Workroom(f"{self.path}/work/{name}", folder)
             finally:
-                with suppress(OSError):
-                    files.remove_folder(name, at=self.work)
+                files.sweep(name, at=self.work, folder=True)
 
     def sweep(self) -> list[str]:
         """Remove the rooms of processes that have ended, and launches half made; their names."""
         files = self.world.files
         with self._work_lock("a sweep"):
-            swept = [name for name in files.names(self.launches) if name.startswith(TEMPORARY)]
-            for name in swept:
-                files.remove_folder(name, at=self.launches)
+            begun = [name for name in files.names(self.launches) if name.startswith(TEMPORARY)]
+            swept = [name for name in begun if files.sweep(name, at=self.launches, folder=True)]
             return swept + self._sweep_rooms()
 
     def _sweep_rooms(self) -> list[str]:
-        names = [name for name in self.world.files.names(self.work) if _ROOM.fullmatch(name)]
-        swept = [name for name in names if not self._is_in_use(name)]
-        for name in swept:
-            self.world.files.remove_folder(name, at=self.work)
-        return swept
+        files = self.world.files
+        names = [name for name in files.names(self.work) if _ROOM.fullmatch(name)]
+        ended = [name for name in names if not self._is_in_use(name)]
+        return [name for name in ended if files.sweep(name, at=self.work, folder=True)]
 
     @contextmanager
     def _work_lock(self, who: str) -> Iterator[int]:
@@ -271,11 +274,14 @@ class State:
             yield descriptor
 
     def _is_in_use(self, name: str) -> bool:
+        """Whether a process works in a room; True as well of what is no room of ours."""
         try:
             with self.world.files.folder(name, at=self.work) as folder:
                 lock = self.world.files.open_file(_LOCK, at=folder)
         except FileNotFoundError:
             return False
+        except (OSError, UnsafeFileError):
+            return True
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

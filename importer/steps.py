@@ -38,7 +38,7 @@ from importer.errors import (
 from importer.journal import opened
 from importer.lock import PATIENCE, taken
 from importer.outcome import Made, receipt_of, refusal_of
-from importer.verdict import Verdict, check_policy
+from importer.verdict import Verdict, check_policy, object_list_digest
 from manifest.binding import bind, check_claims
 from manifest.errors import RecordError
 from manifest.launch import Discarded, Publishing, Refused, Verified
@@ -189,8 +189,9 @@ class _Import:
             )
             folder = stack.enter_context(files.folder(name, at=self._repository.objects))
             indexed = self._index(name, folder, copy, found)
+            objects = object_list_digest(found.oids)
+            made = Made(manifest, found, indexed, objects, self._file.launched, verified)
             self._begin(Step.PUBLISH)
-            made = Made(manifest, found, indexed, self._file.launched, verified)
             receipt = self._publish(made, folder, known)
         self._begin(Step.READ_BACK)
         self._repository.check(self._record.common_dir)

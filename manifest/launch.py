@@ -48,7 +48,8 @@ class Folder(Record, frozen=True):
 
     def check(self) -> None:
         """Raise RecordError (recordInvalid) where the path is not an absolute one, quoted."""
-        if not (unpack_path(self.path) or "").startswith("/"):
+        path = unpack_path(self.path) or ""
+        if not path.startswith("/") or "\0" in path:
             raise RecordError(RECORD_INVALID, "a folder is not an absolute path, quoted")
 
     @property
@@ -140,6 +141,10 @@ class Launch(Record, frozen=True, tag_field="format", tag="packcheck.launch/1"):
 
     def __repr__(self) -> str:
         return f"Launch({self.launch}, {self.issue}, {self.run}, {self.phase})"
+
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        """As ``repr`` has it; that of msgspec has the key."""
+        return [(name, getattr(self, name)) for name in ("launch", "issue", "run", "phase")]
 
 
 class Event(Record, frozen=True, tag_field="state"):

@@ -6,17 +6,19 @@ import argparse
 from binascii import unhexlify
 
 from packparse import codes, late, limits
+from packparse.console import printable
 from packparse.errors import MisuseError
 from packparse.objectformat import FORMATS, ObjectFormat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import NoReturn
 
     Run = Callable[[argparse.Namespace], int]
     Formatter = type[argparse.HelpFormatter]
 
-__all__ = ["VersionAction", "build", "chosen_format", "parse_limit", "parse_oid"]
+__all__ = ["Parser", "VersionAction", "build", "chosen_format", "parse_limit", "parse_oid"]
 
 _STATUS = "\n".join(
     [
@@ -40,7 +42,7 @@ def build(
 
     ``formatter`` makes the helps.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="packcheck",
         description="Verify untrusted Git packs and bundles before native git sees them.",
         epilog=_STATUS,
@@ -62,7 +64,7 @@ def build(
 
 
 def _add_verify(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], run: Run, formatter: Formatter
+    commands: argparse._SubParsersAction[Parser], run: Run, formatter: Formatter
 ) -> None:
     verify = commands.add_parser(
         "verify",
@@ -167,6 +169,14 @@ def _jobs(text: str) -> int:
         message = f"--jobs {text}: give a whole number from 1 to {_MOST_JOBS}"
         raise MisuseError(message)
     return int(text)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser, and those of its commands, that says what is wrong in printable ASCII."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments, and exit."""
+        super().error(printable(message))
 
 
 class VersionAction(argparse.Action):

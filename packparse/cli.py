@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from packparse import checks, codes
+from packparse import checks, codes, console
 from packparse.arguments import build, chosen_format, one, parse_limit, parse_oid
 from packparse.errors import MisuseError, PackError
 from packparse.objectformat import SHA1, ObjectFormat
@@ -33,62 +33,22 @@ def main(
     ``loaded`` is called once the modules that every verification needs are there, before any file
     is read.
     """
-    if sys.stdout is None:
-        # Python leaves it so when the descriptor is closed.
-        _complain("standard output is closed")
-        return codes.ENVIRONMENT
+    return console.run("packcheck", lambda: _answered(arguments, loaded))
+
+
+def _answered(arguments: Sequence[str] | None, loaded: Callable[[], object]) -> int:
     try:
-        parsed = _parse(arguments)
+        parsed = _parser().parse_args(arguments)
         parsed.loaded = loaded
         status: int = parsed.run(parsed)
-        sys.stdout.flush()
     except MisuseError as error:
-        _complain(str(error))
+        console.complain("packcheck", str(error))
         return codes.USAGE
     except PackError as error:
         # Of the trusted side's files; what is found in FILE is in its report.
-        _complain(str(error))
-        return codes.ENVIRONMENT
-    except KeyboardInterrupt:
-        _complain("interrupted")
-        return codes.ENVIRONMENT
-    except BrokenPipeError:
-        # The reader has gone, and knows why.
-        _close_stdout()
-        return codes.ENVIRONMENT
-    except (OSError, MemoryError) as error:
-        reason = "out of memory" if isinstance(error, MemoryError) else error.strerror or str(error)
-        _complain(reason)
-        _close_stdout()
-        return codes.ENVIRONMENT
-    except Exception:  # noqa: BLE001 - a mistake of ours must not end as 1, which says "corrupt"
-        import traceback
-
-        _complain(f"{traceback.format_exc()}packcheck: internal error, please report it")
+        console.complain("packcheck", str(error))
         return codes.ENVIRONMENT
     return status
-
-
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    try:
-        return _parser().parse_args(arguments)
-    except SystemExit:
-        # After --help or --version; a full disk shows only now.
-        sys.stdout.flush()
-        raise
-
-
-def _complain(text: str) -> None:
-    # Where standard error cannot be written either, the exit status must do.
-    try:  # noqa: SIM105 - contextlib would cost start-up time
-        print(f"packcheck: {text}", file=sys.stderr, flush=True)
-    except OSError:
-        pass
-
-
-def _close_stdout() -> None:
-    """Point standard output at nothing: Python flushes it once more at the end, and would fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -162,6 +162,8 @@ _TABLE = (
 
 # Entries and links are numbered in 32 bits.
 _LARGEST = {"objects": 0xFFFF_FFF0, "links": 0xFFFF_FFF0}
+# For all others: numbers of JSON are exact up to here, and sums of some are what the system takes.
+_ANY = 2**53 - 1
 
 SPECS = {spec.name: spec for spec in _TABLE}
 PRESETS = ("candidate", "history")
@@ -223,8 +225,9 @@ class Limits:
             if name not in SPECS:
                 message = f"unknown limit {name!r}; known: {', '.join(SPECS)}"
                 raise MisuseError(message)
-            if not 0 <= value <= _LARGEST.get(name, value):
-                message = f"limit {name} must be from 0 to {_LARGEST.get(name, 'any number')}"
+            most = _LARGEST.get(name, _ANY)
+            if not 0 <= value <= most:
+                message = f"limit {name} must be from 0 to {most}"
                 raise MisuseError(message)
             setattr(self, name, value)
 

@@ -100,7 +100,7 @@ def run(parsed: argparse.Namespace) -> int:
     # Nothing is kept, so the state is a folder that goes with the answer.
     with (
         tempfile.TemporaryDirectory(prefix="git-candidate-") as folder,
-        State(f"{folder}/state") as state,
+        State(f"{folder}/state", apart=False) as state,
         Repository(parsed.repo, state) as repository,
     ):
         _check_widths(parsed, repository.object_format)

@@ -85,7 +85,8 @@ def opened_state(parsed: argparse.Namespace) -> Iterator[State]:
 @contextmanager
 def opened_for(state: State, record: Launch, moved: str | None = None) -> Iterator[Repository]:
     """The repository of a launch; ``moved`` is where it is now, if not at its recorded path."""
-    with Repository(moved or record.common_dir.location, state) as repository:
+    path = record.common_dir.location if moved is None else moved
+    with Repository(path, state) as repository:
         repository.check(record.common_dir)
         yield repository
 

@@ -80,7 +80,8 @@ def _recover(state: State, moved: str | None) -> list[Recovered]:
         raise ImportRefused(REPOSITORY_CHANGED, message)
     for identity, launches in repositories.items():
         paths = dict.fromkeys(shown.record.common_dir.location for shown in launches)
-        for one in _of_one(state, launches, [moved] if moved and identity == there else [*paths]):
+        where = [moved] if moved is not None and identity == there else [*paths]
+        for one in _of_one(state, launches, where):
             found.setdefault(one.launch, one)
     return [*found.values()]
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 from importer.durable import Files
-from importer.errors import ImportFailed
+from importer.errors import ImportFailed, ImportRefused
 from importer.journal import peeked
 from importer.state import State
 from importer.world import World
@@ -81,7 +81,7 @@ def test_nothing_is_swept_from_under_a_launch_that_is_being_made(
 
 def test_no_launch_takes_the_place_of_another(ground: Ground) -> None:
     with State(str(ground.state)) as state:
-        with pytest.raises(FileExistsError):
+        with pytest.raises(ImportRefused, match="launchExists"):
             state.add(ground.scene.record)
         assert state.sweep() == []
     ground.check_imported(ground.run().receipt)

@@ -26,8 +26,7 @@ from importer.errors import (
 from importer.frames import frames
 from importer.state import State
 from importer.world import World
-from manifest.errors import RecordError
-from manifest.launch import Launched, decode_event
+from manifest.launch import Folder, Launched, PolicyText, decode_event
 from tests.support.files import is_held, open_descriptors
 from tests.support.gitrepo import git, init, make_history
 from tests.support.records import KEY, LAUNCH, OTHER, launch_record
@@ -388,7 +387,7 @@ def test_a_launch_is_there_whole_or_not_at_all_whatever_fails(failing: str, tmp_
     with State(str(tmp_path / "state"), World(files)) as state:
         before = open_descriptors()
         files.failing.add(failing)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(ImportFailed, match="fileFailed: No space left"):
             state.add(launch_record())
         assert open_descriptors() == before
         files.failing.clear()
@@ -405,9 +404,8 @@ def test_a_launch_is_added_once(tmp_path: Path) -> None:
         state.add(launch_record())
         journal = tmp_path / "state" / "launches" / LAUNCH / "journal"
         before = journal.read_bytes()
-        with pytest.raises(FileExistsError) as refused:
+        with pytest.raises(ImportRefused, match=f"launchExists: there is a launch {LAUNCH}"):
             state.add(launch_record(run="run-8"))
-        assert refused.value.filename == LAUNCH
         assert journal.read_bytes() == before
         assert tree(tmp_path / "state" / "launches") == [LAUNCH, f"{LAUNCH}/journal"]
 
@@ -417,6 +415,10 @@ INVALID: dict[str, dict[str, object]] = {
     "a limit that does not exist": {"limits": {"patience": 1}},
     "a base of another format": {"base": "b" * 64},
     "a key that is too short": {"key": "5e"},
+    "a folder that no system has": {"export": Folder(path=r'"/a\000b"', device=1, inode=2)},
+    "a limit beyond all numbers": {
+        "policy": PolicyText.of("ours", "[limits]\npack_bytes = 9007199254740992\n")
+    },
 }
 
 
@@ -426,7 +428,7 @@ def test_a_record_that_could_not_be_read_again_is_not_added(
 ) -> None:
     with State(str(tmp_path / "state")) as state:
         before = tree(tmp_path)
-        with pytest.raises(RecordError, match=r"recordInvalid|badObjectId"):
+        with pytest.raises(ImportRefused, match=r"recordInvalid|badObjectId"):
             state.add(launch_record(**changes))  # type: ignore[arg-type]
         assert tree(tmp_path) == before
 

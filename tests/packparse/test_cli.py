@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from packparse import __main__, checks, cli, codes, limits, scan
+from packparse import __main__, checks, codes, console, limits, scan
 from packparse.cli import main
 from packparse.options import Options
 from packparse.progress import Progress
@@ -394,7 +394,7 @@ def test_what_fails_during_a_run_is_class_6_and_lets_go_of_the_output(
 
     closed: list[bool] = []
     monkeypatch.setattr(scan, "verify_path", fail)
-    monkeypatch.setattr(cli, "_close_stdout", lambda: closed.append(True))
+    monkeypatch.setattr(console, "_close_stdout", lambda: closed.append(True))
     assert run(capsys, "verify", "0") == (6, "", said)
     assert closed == [True]
 
