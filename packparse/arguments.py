@@ -6,8 +6,8 @@ import argparse
 from binascii import unhexlify
 
 from packparse import codes, late, limits
-from packparse.console import printable
 from packparse.errors import MisuseError
+from packparse.escape import printable
 from packparse.objectformat import FORMATS, ObjectFormat
 
 TYPE_CHECKING = False

@@ -9,12 +9,13 @@ import os
 import sys
 
 from packparse import codes
+from packparse.escape import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["complain", "printable", "reason_of", "run"]
+__all__ = ["complain", "reason_of", "run"]
 
 
 def run(program: str, work: Callable[[], int]) -> int:
@@ -64,14 +65,6 @@ def complain(program: str, text: str) -> None:
     except OSError:
         # The exit status must do.
         return
-
-
-def printable(text: str) -> str:
-    """A text in which whatever a terminal might obey, but for line feeds, is spelt out.
-
-    Arguments may come from a file that somebody hostile wrote.
-    """
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def _close_stdout() -> None:

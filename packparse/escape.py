@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Match
 
-__all__ = ["quote", "shorten", "unquote"]
+__all__ = ["printable", "quote", "shorten", "unquote"]
 
 _NAMED = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 _NAMED |= {0x22: '\\"', 0x5C: "\\\\"}
@@ -56,3 +56,11 @@ def _escape(byte: int) -> str:
     if 0x20 <= byte < 0x7F:
         return chr(byte)
     return f"\\{byte:03o}"
+
+
+def printable(text: str) -> str:
+    """A text in which whatever a terminal might obey, but for line feeds, is spelt out.
+
+    Arguments may come from a file that somebody hostile wrote.
+    """
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)

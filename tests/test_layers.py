@@ -21,7 +21,9 @@ STACK = ("packparse", "manifest", "importer", "candidate")
 AROUND = ("tests", "bench", "scripts", "corpus")
 PACKPARSE = ROOT / "packparse"
 # The rooms that may open files, read the environment and start processes.
-COMMAND_LINE = {"scan.py", "folder.py", "cli.py", "__main__.py", "forks.py", "version.py"}
+COMMAND_LINE = {
+    "scan.py", "folder.py", "console.py", "cli.py", "__main__.py", "forks.py", "version.py",
+}  # fmt: skip
 # What reaches outside of the process, or could be used to.
 OUTSIDE = {
     "os", "posix", "subprocess", "socket", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl",
