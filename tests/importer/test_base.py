@@ -374,6 +374,36 @@ def test_a_part_of_a_pack_that_is_gone_is_enough_for_another_process(
     assert children() != [before]
 
 
+@pytest.mark.parametrize("endings", [(".pack", ".idx"), (".pack",)], ids=["whole", "in part"])
+def test_what_was_in_a_pack_that_was_moved_away_is_not_found(
+    endings: tuple[str, ...], history: Path, repo: Path, reader: StoreReader
+) -> None:
+    """As git's own manual asks for before unpack-objects."""
+    tip = oid(history, "main")
+    install_pack(repo, pack_revs(history, "main"))
+    assert reader.read(tip) is not None
+    away = repo.parent / "pack"
+    away.mkdir()
+    for path in (repo / ".git" / "objects" / "pack").iterdir():
+        if path.suffix in endings:
+            path.rename(away / path.name)
+    reader.refresh()
+    assert reader.read(tip) is None
+
+
+def test_packs_of_an_alternate_are_read_anew_each_time(
+    history: Path, repo: Path, reader: StoreReader
+) -> None:
+    (repo / ".git/objects/info").mkdir(exist_ok=True)
+    (repo / ".git/objects/info/alternates").write_text(f"{history}/.git/objects\n")
+    real_git(history, "repack", "-adq")
+    assert reader.read(oid(history, "main")) is not None
+    (before,) = children()
+    reader.refresh()
+    assert reader.read(oid(history, "main")) is not None
+    assert children() != [before]
+
+
 def test_where_nobody_can_tell_what_it_holds_there_is_another_process(
     reader: StoreReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

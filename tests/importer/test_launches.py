@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -165,6 +166,17 @@ def test_a_launch_is_told_of_and_hides_no_other(
     with pytest.raises(ImportFailed, match="stateCorrupt"):
         show(state, LAUNCH)
     assert open_descriptors() == before
+
+
+def test_launches_that_cannot_be_listed_are_a_failure_by_code(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_at: int) -> list[str]:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(state.world.files, "names", fail)
+    with pytest.raises(ImportFailed, match="fileFailed: Input/output error"):
+        listed(state)
 
 
 def test_a_state_without_launches_lists_none(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import select
 import signal
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -379,6 +379,34 @@ def test_what_is_no_matter_of_an_engine_is_raised_as_it_is(error: Exception) -> 
     with pytest.raises(type(error)) as raised, taken(lambda: raising(error)):
         pytest.fail("it is held")
     assert raised.value is error
+
+
+def _ending(error: Exception) -> AbstractContextManager[None]:
+    @contextmanager
+    def lock() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            raise error
+
+    return lock()
+
+
+@pytest.mark.parametrize(("error", "message"), BUSY.values(), ids=BUSY)
+def test_it_is_told_where_an_engine_raises_at_the_end(error: Exception, message: str) -> None:
+    with pytest.raises(ImportFailed) as failed, taken(lambda: _ending(error)):
+        pass
+    assert (failed.value.code, failed.value.message) == (LOCK_BUSY, message)
+
+
+def test_what_is_raised_under_it_goes_before_what_the_lock_raises() -> None:
+    with pytest.raises(KeyError, match="mine"), taken(lambda: _ending(RuntimeError("its own"))):
+        raise KeyError("mine")
+
+
+def test_a_lock_that_swallows_errors_swallows_none_of_ours() -> None:
+    with pytest.raises(KeyError), taken(lambda: suppress(KeyError)):
+        raise KeyError
 
 
 def test_what_is_raised_under_it_is_no_matter_of_the_lock() -> None:

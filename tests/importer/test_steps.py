@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from importer import layout, publish
+from importer import layout, publish, steps
 from importer.errors import (
     FILE_FAILED,
     JOURNAL_FULL,
@@ -23,8 +23,11 @@ from importer.errors import (
     ImportFailed,
     ImportRefused,
 )
-from importer.launches import discard, show
+from importer.launches import discard, recover_all, show
+from importer.lock import L1
+from importer.quarantine import digest
 from importer.steps import ImportResult, Step, import_candidate
+from importer.verdict import object_list_digest
 from importer.world import World
 from manifest import receipt as receipts
 from manifest import v1
@@ -32,7 +35,7 @@ from manifest.receipt import Receipt
 from packparse import version
 from packparse.codes import POLICY, Code
 from tests.support.fakegit import faked
-from tests.support.files import open_descriptors
+from tests.support.files import is_held, open_descriptors
 from tests.support.gitrepo import git as real_git
 from tests.support.launches import KEY, LAUNCH, Host, Scene, copy_host, launch, make_host
 from tests.support.worlds import Clock, Telling
@@ -95,6 +98,72 @@ def test_they_are_told_in_their_order_and_each_takes_its_time(scene: Scene) -> N
         # It ends when the next one is told of, and looks at the clock as it begins.
         assert result.seconds[step] == pytest.approx(at[Step(step + 1)] - at[step])
     assert 0 < result.held < result.seconds[Step.PUBLISH]
+
+
+def test_the_list_of_objects_is_hashed_before_the_lock_is_taken(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(oids: tuple[bytes, ...]) -> str:
+        held.append((scene.host.common / L1).exists() and is_held(scene.host.common / L1))
+        return object_list_digest(oids)
+
+    held: list[bool] = []
+    monkeypatch.setattr(steps, "object_list_digest", listed)
+    assert run(scene).receipt.objects.sha256
+    assert held == [False]
+
+
+def test_a_published_pack_is_hashed_once_by_whoever_asks_for_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receipt = run(scene).receipt
+    hashed: list[str] = []
+
+    def noted(descriptor: int) -> str:
+        hashed.append(Path(f"/proc/self/fd/{descriptor}").readlink().suffix)
+        return digest(descriptor)
+
+    monkeypatch.setattr(publish, "digest", noted)
+    assert run(scene).receipt == receipt
+    assert sorted(hashed) == [".idx", ".pack"]
+    hashed.clear()
+    with scene.opened() as repository:
+        assert [one.error for one in recover_all(repository, prove=True)] == [None]
+        assert sorted(hashed) == [".idx", ".pack"]
+        hashed.clear()
+        recover_all(repository)
+    assert hashed == []
+
+
+def test_a_base_that_goes_before_the_lock_is_taken_is_missed(scene: Scene) -> None:
+    """The base is asked for under L1 once more."""
+    objects = scene.host.common / "objects"
+
+    def lose(step: Step) -> None:
+        if step == Step.PUBLISH:
+            for path in [*objects.glob("pack/*.pack"), *objects.glob("pack/*.idx")]:
+                path.unlink()
+
+    before = set(packs_of(scene).glob("*.keep"))
+    with pytest.raises(ImportRefused) as refused:
+        run(scene, on_step=lose)
+    assert (refused.value.code.name, refused.value.step) == ("baseMissing", 9)
+    assert set(packs_of(scene).glob("*")) - before == set()
+
+
+def test_a_lack_of_memory_is_typed_and_tells_the_step(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object) -> str:
+        raise MemoryError
+
+    monkeypatch.setattr(steps, "object_list_digest", fail)
+    before = open_descriptors()
+    with pytest.raises(ImportFailed) as failed:
+        run(scene)
+    assert (failed.value.code.name, failed.value.retry) == ("outOfMemory", False)
+    assert failed.value.step == Step.GIT
+    assert open_descriptors() == before
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)

@@ -154,6 +154,12 @@ def test_a_launch_that_could_not_be_worked_with_is_refused(name: str) -> None:
     assert refused(record) == code
 
 
+def test_the_key_is_in_no_representation() -> None:
+    assert LAUNCH.launch in repr(LAUNCH)
+    for shown in (repr(LAUNCH), str(LAUNCH.__rich_repr__()), f"{LAUNCH}", str([LAUNCH])):
+        assert LAUNCH.key not in shown
+
+
 def test_a_folder_is_where_the_system_has_it() -> None:
     assert LAUNCH.common_dir.location == "/h\u00e4/.git"
     assert Folder(path=r'"/\377"', device=1, inode=2).location == "/\udcff"
