@@ -7,6 +7,7 @@ base has oddities that git index-pack --strict refuses: both verdicts have to ag
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +34,7 @@ from tests.support.gate import (
 )
 from tests.support.gitrepo import git, index_pack_strict
 from tests.support.launches import Format, launch, make_host
-from tests.support.untouched import only_packs_added
+from tests.support.untouched import only_packs_added, untouched
 
 # --- shapes of the host -------------------------------------------------------------------------
 
@@ -77,6 +78,29 @@ def test_a_thin_bundle_is_completed_with_bases_that_are_counted(
     shown = git(host.repo, "show-index", f"--object-format={fmt}", input=index).stdout
     assert receipt.pack.appended > 0
     assert len(shown.splitlines()) == receipt.objects.count + receipt.pack.appended
+
+
+def test_bases_that_git_appends_count_towards_the_limit(tmp_path: Path) -> None:
+    """A few bytes of deltas may rest on bases of any size, and these are kept with the pack."""
+    host = make_host(tmp_path)
+    large = random.Random(7).randbytes(100_000)
+    host.commit({"large.bin": large})
+    base = host.candidate
+    git(host.repo, "fetch", "-q", str(host.producer), f"{base}:refs/heads/next")
+    host.base = base
+    host.commits.clear()
+    host.commit({"large.bin": large + b"more\n"})
+    thin = host.bundle(thin=True)
+    assert len(thin) < 2_000
+    for number, most in enumerate((50_000, 200_000)):
+        scene = launch(host, tmp_path, name=f"{number:032x}", limits={"pack_bytes": most})
+        scene.offer(thin)
+        if most == 50_000:
+            with untouched(host.repo, host.common), pytest.raises(ImportRefused) as refused:
+                scene.run()
+            assert (refused.value.code.name, refused.value.step) == ("packTooLarge", 8)
+        else:
+            assert scene.run().receipt.pack.bytes > 100_000
 
 
 @pytest.mark.parametrize(

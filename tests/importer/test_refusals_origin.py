@@ -6,8 +6,10 @@ between two steps, the import itself is made to do it: it tells when a step begi
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -377,6 +379,24 @@ def test_a22_a_manifest_that_changes_while_it_is_read_is_refused(
         patch.setattr(durable, "os", Bent())
         gate.refuse(scene, "artifactChanged", ENVIRONMENT, 2, bent=True)
     assert changed
+
+
+@pytest.mark.parametrize(("name", "step"), [("manifest.json", 2), ("candidate.bundle", 4)])
+def test_a22_a_file_that_its_writer_keeps_is_one_that_changes(
+    name: str, step: int, gate: Gate
+) -> None:
+    """A lease keeps whoever opens the file waiting, or away (fcntl(2), F_SETLEASE)."""
+    scene = gate.launch()
+    gate.put(scene, gate.honest())
+    # Who holds a lease is told that somebody opens the file.
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    try:
+        with (scene.export / name).open("rb+") as kept:
+            fcntl.fcntl(kept, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            gate.refuse(scene, "artifactChanged", ENVIRONMENT, step)
+    finally:
+        signal.signal(signal.SIGIO, before)
+    gate.accept(scene)
 
 
 def test_a22_what_was_read_is_what_is_imported_whatever_comes_later(gate: Gate) -> None:
