@@ -20,7 +20,7 @@ from importer.launches import (
     recover_all,
     show,
 )
-from importer.repository import Repository
+from importer.repository import Repository, folder_record
 from importer.state import State
 from importer.steps import ImportResult, Step, import_candidate
 
@@ -36,6 +36,7 @@ __all__ = [
     "State",
     "Step",
     "discard",
+    "folder_record",
     "import_candidate",
     "listed",
     "proven",

@@ -35,7 +35,8 @@ class Repository:
     """An open repository, and one process that reads its objects.
 
     ``path`` is a folder of a repository, as git takes it with ``-C``. To be closed, or used in a
-    ``with`` block; kept open it serves any number of imports. Raises ImportRefused
+    ``with`` block; kept open it serves any number of imports. ``object_format.name`` and
+    ``folder``, its common folder, are for launch records. Raises ImportRefused
     (notARepository), ImportFailed (gitFailed, fileFailed). Once it is closed, whatever is asked of
     it raises MisuseError.
     """
@@ -187,6 +188,6 @@ class Repository:
 
 
 def folder_record(path: str, descriptor: int) -> Folder:
-    """An open folder, for a launch record."""
+    """An open folder, for a launch record; ``path`` is an absolute one that leads to it."""
     device, inode = identity(os.fstat(descriptor))
     return Folder(path=pack_path(path), device=device, inode=inode)

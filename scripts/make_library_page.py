@@ -30,11 +30,11 @@ Objects are used by one thread, and by the process that made them.
 
 Whatever is refused or fails raises one of [the errors](#the-errors), also where a state folder or a
 repository is opened.
-Two exceptions are for the caller's own mistakes: `packparse.errors.MisuseError`, as for what is
-closed, and `manifest.errors.RecordError`, for a field of a record that is out of its bounds.
+`packparse.errors.MisuseError` is for the caller's own mistakes: what is closed, and what can be no
+path.
 """
 _SECTIONS = {
-    "Folders": ("State", "Repository"),
+    "Folders": ("State", "Repository", "folder_record"),
     "An import": ("import_candidate", "ImportResult", "Step"),
     "Launches and receipts": (
         "show", "Shown", "listed", "Listing", "proven", "recover_all", "Recovered", "discard",
