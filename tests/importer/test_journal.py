@@ -210,10 +210,12 @@ def _fill(file: LaunchFile) -> None:
         file.append(VERIFIED)
 
 
+# Whichever event is the one that does not fit any more.
+@pytest.mark.parametrize("room", range(1_300, 1_600, 10))
 def test_a_full_journal_takes_no_event_but_that_the_launch_is_discarded(
-    state: State, place: Path, monkeypatch: pytest.MonkeyPatch
+    room: int, state: State, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importer.journal._LARGEST", (place / "journal").stat().st_size + 1_500)
+    monkeypatch.setattr("importer.journal._LARGEST", (place / "journal").stat().st_size + room)
     with opened(state, LAUNCH, timeout=0) as file:
         with pytest.raises(ImportFailed, match="has no room for another event") as failed:
             _fill(file)

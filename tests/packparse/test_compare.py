@@ -10,6 +10,7 @@ import pytest
 from packparse import checks, compare, inspection, pathcodes
 from packparse.codes import Code
 from packparse.formats.json import as_object
+from packparse.limits import Limits
 from packparse.report import Report
 from tests.support import packs
 from tests.support.candidates import (
@@ -530,3 +531,25 @@ def test_what_is_remembered_of_plain_files_changes_no_report(
     remembered = as_object(made.verify())
     monkeypatch.setattr(compare, "_PLAIN", 0)
     assert as_object(made.verify()) == remembered
+
+
+def test_what_is_remembered_of_plain_files_counts_as_much_as_what_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The limit on the work of comparing is passed, or not, whatever is remembered."""
+    new = {b"%03d" % n: b"new" for n in range(100)}
+    made = on_top({b"a": b"old"}, *({b"a": b"%d" % n, **new} for n in range(20)))
+
+    def least() -> int:
+        """The lowest limit with which it is accepted."""
+        low, high = 100, 100_000
+        while high - low > 1:
+            middle = (low + high) // 2
+            accepted = made.verify(limits=Limits(changes={"files": middle})).accepted
+            low, high = (low, middle) if accepted else (middle, high)
+        return high
+
+    remembered = least()
+    assert remembered > 1_000
+    monkeypatch.setattr(compare, "_PLAIN", 0)
+    assert least() == remembered

@@ -115,7 +115,9 @@ def test_more_spellings_of_modes_than_are_remembered_are_read_as_well(
     modes = {b"%d" % n: b"%o" % (0o100000 + n) for n in range(10)}
     tree = new.raw_tree(*((mode, name, oid) for name, mode in modes.items()))
     wanted = {name: (int(mode, 8), oid) for name, mode in modes.items()}
-    assert Side(new).trees.entries(tree) == wanted
+    side = Side(new)
+    assert side.trees.entries(tree) == wanted
+    assert len(side.trees._modes) == 3  # noqa: SLF001 - what is bounded
 
 
 def test_an_empty_tree_is_a_tree() -> None:
