@@ -38,7 +38,7 @@ __all__ = ["Comparison"]
 _WAYS = frozenset((modes.LINK, modes.SUBMODULE))
 # What a base has at a path where it has nothing.
 _NOTHING = (0, b"")
-# Oddities that are kept, of the bases' trees and of special files: about 5 MB each.
+# Oddities that are kept of the bases' trees, about 5 MB.
 _KEPT = 10_000
 # Files of the other side that are met at new paths and not measured, in one tree.
 _MOST_ONCE = 200_000
@@ -93,8 +93,6 @@ class Comparison:
         # What policy says of paths: refused for a reason, or sensitive and what was done to them.
         self._refused: dict[bytes, str] = {}
         self._sensitive: dict[bytes, bytes] = {}
-        # Content oddities of the last few special files, by flag and raw id.
-        self._odd: Memo[tuple[int, bytes], list[Oddity]] = Memo(_KEPT, _KEPT >> 2)
 
     def walk(self, roots: Iterable[bytes], changes: Changes | None = None) -> None:
         """Compare each of ``roots`` with the bases, and list what is new in ``changes``."""
@@ -370,11 +368,11 @@ class Comparison:
                 yield Oddity(pathcodes.SYMLINK_ESCAPES, links.detail(content), message)
 
     def _odd_content(self, flag: int, oid: bytes, content: bytes) -> list[Oddity]:
-        known = self._odd.get((flag, oid))
+        known = self._suspects.odd.get((flag, oid))
         if known is None:
             self._count(len(content) // 2)
             known = content_oddities(flag, content)
-            self._odd.keep((flag, oid), known, len(known) + 1)
+            self._suspects.odd.keep((flag, oid), known, len(known) + 1)
         return known
 
     def _content(self, oid: bytes) -> bytes | None:

@@ -133,7 +133,9 @@ class SpecialFiles:
         if content is None:
             self._unread_file(flag, oid)
             return
-        for oddity in content_oddities(flag, content):
+        oddities = content_oddities(flag, content)
+        self._suspects.odd.keep((flag, oid), oddities, len(oddities) + 1)
+        for oddity in oddities:
             self._add(oddity, flag, oid)
 
     def _unread_file(self, flag: int, oid: bytes) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from packparse.memo import Memo
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from packparse.findings import Finding, Findings
+    from packparse.oddity import Oddity
 
 __all__ = ["Suspects"]
 
 # Pairs of object and finding that are kept, about 20 MB; past this many nothing is inherited.
 _MOST = 200_000
+# Oddities of special files that are kept, about 5 MB.
+_KEPT = 10_000
 
 
 class Suspects:
@@ -18,7 +23,8 @@ class Suspects:
     A tree has the flags 0. ``visited`` are those ids that were met, ``new`` findings that are not
     inherited. ``through`` maps blobs of links that may leave the tree by way of another link to
     what is to be said of them: these are followed before anything is. Where nothing of the bases
-    can be read none is ``wanted``, and none is kept.
+    can be read none is ``wanted``, and none is kept. ``odd`` is what is odd about the content of
+    the last few special files, by flag and raw id: taking them apart is slow, and is done once.
     """
 
     def __init__(self, *, wanted: bool = True) -> None:
@@ -27,6 +33,7 @@ class Suspects:
         self.visited: set[bytes] = set()
         self.new: set[Finding] = set()
         self.through: dict[bytes, str] = {}
+        self.odd: Memo[tuple[int, bytes], list[Oddity]] = Memo(_KEPT, _KEPT >> 2)
         self._room = _MOST
 
     def add(self, oid: bytes, flags: int, finding: Finding) -> None:

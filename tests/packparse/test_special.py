@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from packparse import pathcodes
+from packparse import compare, pathcodes, special
 from packparse.codes import IGNORE, WARNING
 from packparse.limits import Limits
 from packparse.objects.shape import ATTRIBUTES, LINK, MODULES
+from packparse.oddity import Oddity
 from packparse.options import Options
 from packparse.policy import Policy
 from packparse.report import Report
@@ -401,3 +402,23 @@ def test_one_file_of_any_size_is_refused_by_itself_and_the_others_are_judged(tim
     made = on_top(before, {**before, b".gitattributes": large, b"a": b"2"})
     report = replace(made, overlap=[packs.oid("blob", large)]).verify(limits=limits)
     assert refusals(report) == []
+
+
+def test_the_content_of_a_special_file_is_taken_apart_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By what looks for oddities, and by what compares with the base."""
+    read = special.content_oddities
+    taken: list[bytes] = []
+
+    def noted(flags: int, content: bytes) -> list[Oddity]:
+        taken.append(content)
+        return read(flags, content)
+
+    for room in (special, compare):
+        monkeypatch.setattr(room, "content_oddities", noted)
+    changed = b"* text\n"
+    trees: list[Folder] = [{b".gitattributes": changed, b"n": b"%d" % n} for n in range(3)]
+    made = on_top({b".gitattributes": b"old text\n"}, *trees)
+    assert made.verify().accepted
+    assert taken.count(changed) == 1
