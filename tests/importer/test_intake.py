@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from importer import durable, intake
@@ -160,6 +161,16 @@ def test_it_is_not_opened_where_its_path_leads_to(
     assert refused.value.code is ORIGIN_CHANGED
     assert refused.value.message.startswith(str(export))
     assert open_descriptors() == before
+
+
+@pytest.mark.parametrize("number", ["device", "inode"])
+def test_a_folder_is_known_by_both_of_its_numbers(number: str, export: Path) -> None:
+    # Every file system counts its inodes from the same number on.
+    recorded = record(export)
+    other = msgspec.structs.replace(recorded, **{number: getattr(recorded, number) + 1})
+    with pytest.raises(ImportRefused) as refused, intake.open_origin(World(), other):
+        pytest.fail("it is opened")
+    assert refused.value.code is ORIGIN_CHANGED
 
 
 # --- 2: the manifest -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from importer.durable import Files
@@ -165,6 +166,18 @@ def test_one_that_was_moved_is_another_one_for_those_who_have_it_open(tmp_path: 
             assert not other.is_of(record)
             with pytest.raises(ImportRefused, match="is not the repository of the launch"):
                 other.check(record)
+
+
+@pytest.mark.parametrize("number", ["device", "inode"])
+def test_one_is_known_by_both_of_its_numbers(number: str, tmp_path: Path) -> None:
+    # Every file system counts its inodes from the same number on.
+    state, repository = opened(init(tmp_path / "repo", bare=True), tmp_path)
+    with state, repository:
+        ours = repository.folder
+        other = msgspec.structs.replace(ours, **{number: getattr(ours, number) + 1})
+        assert not repository.is_of(other)
+        with pytest.raises(ImportRefused, match="repositoryChanged"):
+            repository.check(other)
 
 
 @pytest.mark.parametrize("link", [False, True], ids=["a copy", "a link to itself"])
