@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tests.support.worlds import Telling
 
 STEM = "pack-" + "0f" * 20
 KEEP = f"{STEM}.keep"
+TEMPORARY = f"tmp_{KEEP}"
 
 
 class Bench:
@@ -315,18 +316,75 @@ def test_nothing_of_the_store_is_removed_without_the_lock(
     assert held == [True, True]
 
 
+def _publishing(leave: Callable[[Bench], object]) -> Callable[[Bench], None]:
+    """Let an import be killed while it publishes."""
+
+    def killed(bench: Bench) -> None:
+        leave(bench)
+        bench.note(Publishing(at=1, receipt=bench.receipt))
+
+    return killed
+
+
+def _unkept(bench: Bench) -> None:
+    (bench.packs / KEEP).unlink()
+
+
+def _unkept_with_a_receipt(bench: Bench) -> None:
+    _imported(bench)
+    _unkept(bench)
+
+
+def _discarded(bench: Bench) -> None:
+    bench.note(Publishing(at=1, receipt=bench.receipt), Discarded(at=2))
+
+
+CHANGED: dict[str, Callable[[Bench], None]] = {
+    "a pack without its keep": _publishing(_unkept),
+    "a pack of a receipt without its keep": _unkept_with_a_receipt,
+    "a pack that is not what was meant": _publishing(_other_commits),
+    "half a pack": _publishing(lambda bench: _leave_only(bench, (".keep", ".pack"))),
+    "a keep that was being written": _publishing(lambda bench: (bench.packs / TEMPORARY).touch()),
+    "a launch that was discarded": _discarded,
+}
+
+
+@pytest.mark.parametrize("leave", CHANGED.values(), ids=CHANGED)
+def test_no_name_beside_the_packs_comes_or_goes_without_the_lock(
+    leave: Callable[[Bench], None], made: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = made.repository.world.files
+    held: list[bool] = []
+
+    def watch(method: str) -> None:
+        change = getattr(files, method)
+
+        def watched(name: str, *arguments: bytes, at: int, **more: int) -> object:
+            if at == made.repository.packs:
+                held.append(made.is_held)
+            return change(name, *arguments, at=at, **more)
+
+        monkeypatch.setattr(files, method, watched)
+
+    leave(made)
+    for method in ("swap", "remove"):
+        watch(method)
+    made.settle()
+    assert set(held) == {True}
+
+
 def test_a_keep_that_was_being_written_is_swept(made: Bench) -> None:
-    for name in (f"tmp_{KEEP}", "tmp_pack-other.keep"):
+    for name in (TEMPORARY, "tmp_pack-other.keep"):
         (made.packs / name).touch()
     made.note(Publishing(at=1, receipt=made.receipt))
-    assert made.settle() == ([f"tmp_{KEEP}"], made.receipt)
+    assert made.settle() == ([TEMPORARY], made.receipt)
     assert [path.name for path in made.packs.glob("tmp_*")] == ["tmp_pack-other.keep"]
 
 
 def test_the_keep_of_a_pack_is_not_swept_for_a_launch_that_published_nothing(made: Bench) -> None:
-    (made.packs / f"tmp_{KEEP}").touch()
+    (made.packs / TEMPORARY).touch()
     assert made.settle() == ([], None)
-    assert (made.packs / f"tmp_{KEEP}").exists()
+    assert (made.packs / TEMPORARY).exists()
 
 
 def test_it_is_durable_what_recovery_rests_on(made: Bench) -> None:
