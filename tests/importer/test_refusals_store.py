@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from importer.errors import ImporterError, ImportFailed
+from importer.errors import ImporterError, ImportFailed, ImportRefused
 from importer.launches import proven
 from importer.steps import Step, import_candidate
 from manifest.receipt import Receipt
@@ -319,6 +319,31 @@ def test_a19_a_pack_that_changes_between_publication_and_receipt_is_refused(
     with pytest.raises(ImporterError) as caught_again:
         proven(own.repository, scene.record.launch)
     assert caught_again.value.code.name == "noReceipt"
+
+
+# --- A37: what it rests on is there when it is published ----------------------------------------
+
+
+def test_a37_a_base_that_goes_while_git_looks_is_missed_before_anything_is_published(
+    own: Gate,
+) -> None:
+    scene = own.launch()
+    own.put(scene, own.honest())
+    folder, aside = own.repo / ".git/objects/pack", own.folder / "aside"
+
+    def on_step(step: Step) -> None:
+        if step == Step.PUBLISH:
+            # What git gc --prune=now does once no ref leads to the base any more.
+            shutil.copytree(folder, aside)
+            for path in folder.iterdir():
+                path.unlink()
+
+    with pytest.raises(ImportRefused) as caught:
+        own.run(scene, on_step=on_step)
+    assert (caught.value.code.name, caught.value.step) == ("baseMissing", 9)
+    assert [*folder.iterdir()] == []
+    shutil.copytree(aside, folder, dirs_exist_ok=True)
+    own.accept(scene)
 
 
 # --- A24: nothing of the host's runs ------------------------------------------------------------
