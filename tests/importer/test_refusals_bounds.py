@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from importer.errors import ImportRefused
 from importer.launches import show
 from importer.steps import import_candidate
 from manifest.launch import PolicyText
+from manifest.receipt import FINDINGS
 from packparse.escape import quote
 from tests.support import packs
 from tests.support.candidates import Folder, link
@@ -248,6 +250,25 @@ def test_a_path_that_a_refusal_has_no_room_for_is_left_out_of_it(gate: Gate) -> 
     refusal = show(gate.repository.state, scene.record.launch).refusal
     assert refusal is not None
     assert [finding.path for finding in refusal.findings] == [None]
+
+
+def test_of_more_errors_than_a_refusal_has_room_for_it_lists_the_first(gate: Gate) -> None:
+    scene = gate.launch()
+    # Of each code a report shows as many as a refusal has room for.
+    targets = [b"/etc/%d", b"../etc/%d"]
+    links: Folder = {
+        b"%d-%03d" % (kind, number): link(target % number)
+        for kind, target in enumerate(targets)
+        for number in range(FINDINGS)
+    }
+    gate.put(scene, gate.offered(gate.upon({**FOLDER, **links})))
+    error = gate.refuse(scene, "symlinkAbsolute", POLICY, 6)
+    assert isinstance(error, ImportRefused)
+    assert error.report is not None
+    assert len(error.report.findings.sorted()) > FINDINGS
+    refusal = show(gate.repository.state, scene.record.launch).refusal
+    assert refusal is not None
+    assert len(refusal.findings) == FINDINGS
 
 
 # --- A10: damage --------------------------------------------------------------------------------

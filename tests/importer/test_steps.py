@@ -283,6 +283,20 @@ def test_another_candidate_is_not_taken_for_the_one_that_was_lost(scene: Scene) 
     assert list(packs_of(scene).glob("*.keep")) == []
 
 
+def test_another_bundle_of_the_same_candidate_is_not_taken_for_the_one_of_the_receipt(
+    scene: Scene,
+) -> None:
+    # git would make the same pack of it; but the receipt names the bytes that were verified.
+    first = run(scene)
+    lose_pack(scene, first.receipt)
+    scene.offer(scene.host.bundle(ref="refs/heads/another"))
+    with pytest.raises(ImportRefused) as refused:
+        run(scene)
+    assert (refused.value.code, refused.value.step) == (OTHER_CANDIDATE, Step.PUBLISH)
+    scene.offer()
+    assert run(scene).receipt == first.receipt
+
+
 def test_another_pack_of_the_same_artifact_contradicts_the_receipt(scene: Scene) -> None:
     first = run(scene).receipt
     lose_pack(scene, first)
