@@ -326,6 +326,15 @@ def test_a_launch_of_another_repository_is_not_waited_for(
     assert clock.slept == []
 
 
+def test_half_a_launch_whose_making_was_killed_is_swept_as_well(scene: Scene) -> None:
+    half = scene.state / "launches" / f"tmp_{OTHER}"
+    half.mkdir()
+    (half / "journal").write_bytes(b"half")
+    with scene.opened() as repository:
+        assert [one.launch for one in recover_all(repository)] == [LAUNCH]
+    assert not half.exists()
+
+
 def test_rooms_of_dead_processes_are_swept_as_well(scene: Scene) -> None:
     (scene.state / "work" / ("de" * 8)).mkdir()
     with scene.opened() as repository:

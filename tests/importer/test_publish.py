@@ -185,6 +185,7 @@ def test_whatever_fails_it_is_visible_whole_or_not_at_all_and_can_be_done_again(
 def test_a_file_that_is_there_is_the_same_or_is_told(
     ending: str, repository: Repository, made: Quarantined, host: Host
 ) -> None:
+    before = open_descriptors()
     there = packs(host) / f"pack-ours{ending}"
     size = (made.path / "pack" / f"{made.indexed.stem}{ending}").stat().st_size
     there.write_bytes(bytes(size + 1))
@@ -199,6 +200,7 @@ def test_a_file_that_is_there_is_the_same_or_is_told(
         with pytest.raises(ImportFailed, match=f"pack-ours{ending} is there already"):
             link(repository, made)
     assert there.read_bytes() == bytes(size)
+    assert open_descriptors() == before
 
 
 @pytest.mark.parametrize("ending", [".pack", ".idx"])
@@ -454,6 +456,19 @@ def test_half_a_pack_is_taken_away_and_its_keep_last(
         "unlink pack-ours.idx", "unlink pack-ours.rev", "unlink pack-ours.keep", "fsync pack",
     ]  # fmt: skip
     assert list(packs(host).glob("pack-ours*")) == []
+
+
+def test_a_folder_under_a_name_of_ours_is_somebody_elses_and_is_left(
+    repository: Repository, published: Receipt, host: Host
+) -> None:
+    for ending in (".pack", ".idx"):
+        (packs(host) / f"pack-ours{ending}").unlink()
+    for name in ("pack-ours.pack", "tmp_pack-ours.keep"):
+        (packs(host) / name).mkdir()
+    assert publish.unfinished(repository, published) == []
+    publish.release(repository, published.pack.name, LAUNCH)
+    left = {path.name for path in packs(host).glob("*pack-ours*")}
+    assert left == {"pack-ours.pack", "tmp_pack-ours.keep"}
 
 
 @pytest.mark.parametrize("half", [True, False], ids=["half a pack", "a visible pack"])
