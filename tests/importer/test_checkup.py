@@ -168,7 +168,8 @@ def test_a_file_that_grows_while_it_is_copied_is_copied_up_to_the_limit(
 
         def write(self, descriptor: int, data: bytes | memoryview) -> None:
             written.append(len(data))
-            if len(data) == 100:
+            # Not for ever: what is copied beyond the limit is to fail, and not to fill the disk.
+            if len(data) == 100 and len(written) < 100:
                 with bundle.open("ab") as file:
                     file.write(bytes(100))
             super().write(descriptor, data)

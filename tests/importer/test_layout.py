@@ -53,6 +53,11 @@ def test_it_is_asked_again_where_another_git_was_installed(
     assert (tmp_path / "asked").read_text() == "\n"
     fake.script("echo git version 2.41.0")
     assert layout.version() == "2.41.0"
+    # Written over, as cp does it.
+    git = tmp_path / "bin" / "git"
+    git.write_text("#!/bin/sh\necho git version 2.41.5\n")
+    os.utime(git, ns=(1, 1))
+    assert layout.version() == "2.41.5"
     # Of another folder of the search path.
     FakeGit(tmp_path / "other", monkeypatch).script("echo git version 2.42.0")
     assert layout.version() == "2.42.0"

@@ -300,6 +300,8 @@ TEXTS = {
     "no memory": "fatal: Out of memory, malloc failed",
     "no address space": "fatal: mmap failed: Cannot allocate memory",
     "too many files": "error: open: Too many open files",
+    "a folder that is gone": "fatal: unable to create file: No such file or directory",
+    "a disk that nobody may write to": "error: pack/x.pack: Read-only file system",
     "no threads": "fatal: unable to create thread: Resource temporarily unavailable",
 }
 # What somebody else wrote is no word of git's own.
