@@ -17,7 +17,7 @@ from importer.errors import GIT_FAILED, ImportFailed
 from importer.state import State
 from packparse import version
 from tests.candidate.conftest import Run, as_json
-from tests.support.gitrepo import git
+from tests.support.gitrepo import git, init
 from tests.support.launches import LAUNCH, Host, Scene, launch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -156,6 +156,17 @@ def test_a_revert_to_an_old_file_needs_the_full_seed(scene: Scene, run: Run) -> 
     assert (status, "--seed" in out) == (0, False)
 
 
+def test_what_no_seed_has_is_no_matter_of_the_seed(scene: Scene, run: Run) -> None:
+    host, content = scene.host, b"of another branch\n"
+    blob = git(host.repo, "hash-object", "-w", "--stdin", input=content).stdout.decode().strip()
+    host.commits.clear()
+    host.commit({"taken": content})
+    data = _without(host.producer, host, blob, host.bundle())
+    (scene.export / scene.record.artifact).write_bytes(data)
+    status, out, _ = run(*check(scene, "--seed", "full"))
+    assert (status, "smuggledBase" in out, "--seed" in out) == (3, True, False)
+
+
 def test_of_several_refs_one_that_is_no_base_is_the_tip(scene: Scene, run: Run) -> None:
     bundle = scene.export / scene.record.artifact
     data, host = bundle.read_bytes(), scene.host
@@ -206,6 +217,18 @@ def test_check_says_how_it_is_asked(
         assert err.startswith("usage: git candidate check [-h]")
     assert (found, out) == (status, "")
     assert words in err
+
+
+@pytest.mark.parametrize("option", ["--base", "--tip"])
+def test_check_takes_no_id_of_sha_1_for_one_of_sha_256(
+    option: str, scene: Scene, run: Run, tmp_path: Path
+) -> None:
+    other = init(tmp_path / "other", "sha256")
+    status, _, err = run(
+        *check(scene)[:2], "--repo", str(other), "--base", "1" * 64, option, "1" * 40
+    )
+    told = f"{option} {'1' * 40}: the repository has ids of sha256, which have 64 digits\n"
+    assert (status, told in err) == (2, True)
 
 
 @pytest.mark.parametrize("kind", ["tree", "blob"])

@@ -42,6 +42,14 @@ def test_recover_tells_what_it_removed_and_may_be_run_again(scene: Scene, run: R
     assert run("recover")[1] == f"{LAUNCH}: launched\n"
 
 
+def test_half_a_launch_is_swept_also_where_no_repository_is_left(scene: Scene, run: Run) -> None:
+    half = scene.state / "launches" / f"tmp_{SECOND}"
+    half.mkdir()
+    scene.host.repo.rename(scene.folder / "elsewhere")
+    assert run("recover")[0] == 2
+    assert not half.exists()
+
+
 def test_every_launch_of_a_repository_that_is_gone_is_told(scene: Scene, run: Run) -> None:
     record(scene, SECOND)
     (scene.folder / "else").mkdir()
@@ -87,6 +95,22 @@ def test_a_receipt_that_is_not_true_any_more_is_told(
     assert run("recover")[0] == 0
 
 
+def test_of_several_errors_the_highest_class_is_the_status(scene: Scene, run: Run) -> None:
+    (scene.folder / "else").mkdir()
+    host = make_host(scene.folder / "else")
+    host.commit({"new.txt": b"new\n"})
+    other = launch(host, scene.folder, name=THIRD)
+    other.offer()
+    name = other.run().receipt.pack.name
+    (host.common / "objects" / "pack" / f"{name}.idx").unlink()
+    scene.host.repo.rename(scene.folder / "elsewhere")
+    status, out, _ = run("recover")
+    lines = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert f"{LAUNCH}: notARepository" in lines[0]
+    assert f"{THIRD}: imported, but receiptContradicted" in lines[1]
+    assert status == 5
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
 def test_a_repository_is_looked_for_at_each_path_that_a_launch_recorded(
     first: bool, scene: Scene, run: Run
@@ -102,6 +126,13 @@ def test_a_repository_is_looked_for_at_each_path_that_a_launch_recorded(
     assert (status, set(out.splitlines())) == (0, told)
 
 
+def test_of_a_repository_that_is_at_no_path_the_first_one_is_told(scene: Scene, run: Run) -> None:
+    record(scene, SECOND, path=scene.folder / "never")
+    scene.host.repo.rename(scene.folder / "elsewhere")
+    status, out, _ = run("recover")
+    assert (status, out.count(f"notARepository: {scene.record.common_dir.path}: ")) == (2, 2)
+
+
 def test_a_place_where_another_repository_is_now_is_not_taken_for_it(
     scene: Scene, run: Run
 ) -> None:
@@ -110,6 +141,20 @@ def test_a_place_where_another_repository_is_now_is_not_taken_for_it(
     status, out, _ = run("recover")
     assert (status, f"{LAUNCH}: repositoryChanged" in out) == (3, True)
     assert run("recover", "--repo", str(moved))[:2] == (0, f"{LAUNCH}: launched\n")
+
+
+def test_a_launch_of_a_folder_with_the_same_number_on_another_disk_is_told(
+    scene: Scene, run: Run
+) -> None:
+    # The folder of the record had the same inode, and lay on another file system.
+    place = scene.record.common_dir
+    far = msgspec.structs.replace(place, device=place.device + 1)
+    with State(str(scene.state)) as state:
+        state.add(msgspec.structs.replace(scene.record, launch=SECOND, common_dir=far))
+    status, out, _ = run("recover")
+    lines = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert (status, lines[0]) == (3, f"{LAUNCH}: launched")
+    assert [line[:51] for line in lines[1:]] == [f"{SECOND}: repositoryChanged"]
 
 
 def make_host_beside(scene: Scene) -> Path:

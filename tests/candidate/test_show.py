@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import msgspec
 import pytest
 
+from candidate.commands.show import as_text
+from importer.launches import show
+from importer.state import State
 from importer.steps import import_candidate
 from packparse.checks import CATALOG
 from tests.candidate.conftest import Run, as_json
@@ -24,14 +29,51 @@ def test_a_launch_is_shown_before_and_after_its_import(scene: Scene, run: Run) -
     assert found["receipt"]["objects"]["count"] == 7
 
 
-def test_a_receipt_that_is_not_true_any_more_is_told(scene: Scene, run: Run) -> None:
+def _no_index(packs: Path, name: str) -> None:
+    (packs / f"{name}.idx").unlink()
+
+
+def _rotten(packs: Path, name: str) -> None:
+    path = packs / f"{name}.pack"
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def _no_base(packs: Path, name: str) -> None:
+    for path in packs.iterdir():
+        if path.stem != name:
+            path.unlink()
+
+
+UNTRUE: dict[str, tuple[Callable[[Path, str], None], str, int]] = {
+    "an index that is gone": (_no_index, "receiptContradicted", 5),
+    "a pack that rotted": (_rotten, "storeCorrupt", 6),
+    "a base that is gone": (_no_base, "baseMissing", 5),
+}
+
+
+@pytest.mark.parametrize(("change", "code", "status"), UNTRUE.values(), ids=UNTRUE)
+def test_a_receipt_that_is_not_true_any_more_is_told(
+    change: Callable[[Path, str], None], code: str, status: int, scene: Scene, run: Run
+) -> None:
     receipt = scene.run().receipt
-    (scene.host.common / "objects/pack" / f"{receipt.pack.name}.idx").unlink()
+    change(scene.host.common / "objects/pack", receipt.pack.name)
+    found, out, _ = run("show", LAUNCH)
+    assert (found, f"NOT TRUE ANY MORE: {code}" in out) == (status, True)
+    told = as_json(run, "show", LAUNCH)
+    assert (told["proven"], told["fault"]["code"]) == (False, code)
+
+
+def test_nobody_is_asked_for_the_receipt_of_a_launch_that_was_discarded(
+    scene: Scene, run: Run
+) -> None:
+    candidate = scene.run().receipt.candidate
+    run("discard", LAUNCH)
+    scene.host.repo.rename(scene.folder / "moved")
     status, out, _ = run("show", LAUNCH)
-    assert status == 5
-    assert "NOT TRUE ANY MORE: receiptContradicted" in out
+    assert (status, f"  candidate {candidate}\n" in out) == (0, True)
     found = as_json(run, "show", LAUNCH)
-    assert (found["proven"], found["fault"]["code"]) == (False, "receiptContradicted")
+    assert (found["state"], found["proven"], found["fault"]) == ("discarded", None, None)
 
 
 def test_a_refusal_is_shown(scene: Scene, run: Run) -> None:
@@ -54,6 +96,23 @@ def test_what_was_refused_is_shown_with_its_place_and_what_to_do(scene: Scene, r
     assert ", object " in first
     assert code.startswith("  symlinkEscapes: leaves the tree")
     assert remedy == f"  {CATALOG['symlinkEscapes'].remedy}"
+
+
+def test_the_place_of_another_error_than_the_one_that_leads_is_not_shown(
+    scene: Scene, run: Run
+) -> None:
+    scene.host.commit({"120000 dir0/out": b"../../etc"})
+    scene.offer()
+    with scene.opened() as repository, pytest.raises(Exception, match="symlinkEscapes"):
+        import_candidate(repository, LAUNCH)
+    with State(str(scene.state)) as state:
+        shown = show(state, LAUNCH)
+    assert as_text(shown) == run("show", LAUNCH)[1]
+    assert shown.refusal is not None
+    other = msgspec.structs.replace(shown.refusal, code="missingTree", message="it is not there")
+    told = as_text(shown._replace(refusal=other))
+    assert "  missingTree: it is not there\n" in told
+    assert "dir0/out" not in told
 
 
 def _moved(scene: Scene) -> list[str]:
