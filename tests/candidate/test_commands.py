@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from candidate import cli
+from candidate.commands.common import CODES
 from importer.errors import GIT_FAILED, ImportFailed
 from importer.state import State
 from packparse import version
 from tests.candidate.conftest import Run, as_json
+from tests.support.fakegit import faked
 from tests.support.gitrepo import git, init
 from tests.support.launches import LAUNCH, Host, Scene, launch
 
@@ -119,6 +121,18 @@ def test_a_header_that_is_refused_is_nowhere_called_accepted(
     assert found["packcheck"]["finding_counts"] == {code: 1}
 
 
+def test_what_git_refuses_is_told_beside_the_report_of_packcheck(
+    scene: Scene, run: Run, tmp_path: Path
+) -> None:
+    with faked(tmp_path, "index-pack", "echo 'fatal: no luck' >&2; exit 128"):
+        status, out, _ = run(*check(scene))
+    first, *_, git_says, refused, remedy = out.splitlines()
+    assert (status, first.endswith(": accepted, 7 objects checked")) == (1, True)
+    assert git_says.endswith("index-pack --strict refuses")
+    assert refused == "refused: gitRefused: git index-pack: fatal: no luck"
+    assert remedy == f"  {CODES['gitRefused'].remedy}"
+
+
 def test_check_reads_no_standard_input(scene: Scene, run: Run) -> None:
     status, out, err = run("check", "-", *check(scene)[2:])
     assert (status, out) == (2, "")
@@ -180,6 +194,10 @@ def test_of_several_refs_one_that_is_no_base_is_the_tip(scene: Scene, run: Run) 
     assert (status, "unexpectedRefs" in out, out.endswith(told)) == (3, True, True)
     assert as_json(run, *check(scene))["chosen"] == "refs/heads/candidate"
     assert told not in run(*check(scene, "--tip", host.candidate))[1]
+    # What a producer calls it is shown escaped.
+    odd = "refs/heads/\u202eodd".encode()
+    bundle.write_bytes(data.replace(ref, ref.replace(b"refs/heads/candidate", odd) + ref))
+    assert 'refs/heads/\\342\\200\\256odd"; bundle' in run(*check(scene))[1]
     # A header of one ref leaves nothing to choose.
     bundle.write_bytes(data)
     assert told not in run(*check(scene))[1]
