@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -357,6 +358,18 @@ def test_the_process_goes_on_while_packs_come_and_none_goes(
     reader.refresh()
     assert reader.read(TWO)
     assert children() == [before]
+
+
+def test_the_process_has_limits_of_its_own(reader: StoreReader) -> None:
+    assert reader.read(ONE)
+    (child,) = children()
+    mosts = {
+        resource.RLIMIT_AS: 4 << 30, resource.RLIMIT_FSIZE: 1 << 30,
+        resource.RLIMIT_CPU: 24 * 3_600, resource.RLIMIT_CORE: 0,
+    }  # fmt: skip
+    for kind, most in mosts.items():
+        theirs = [limit for limit in resource.getrlimit(kind) if limit != resource.RLIM_INFINITY]
+        assert resource.prlimit(child, kind) == (min([most, *theirs]),) * 2
 
 
 @pytest.mark.parametrize("ending", [".pack", ".idx", "multi-pack-index"])

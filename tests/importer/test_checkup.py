@@ -215,12 +215,14 @@ def test_it_cannot_be_read_where_there_is(
 # --- what is not its fault -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("missing", [bytes(20), b"\xff" * 20], ids=["the first", "the last"])
 def test_a_base_that_is_not_there_is_told_first(
-    repository: Repository, bundle: Path, host: Host
+    missing: bytes, repository: Repository, bundle: Path, host: Host
 ) -> None:
     bundle.unlink()
+    bases = frozenset([bytes.fromhex(host.base), missing])
     with pytest.raises(ImportRefused) as refused:
-        check_bundle(repository, str(bundle), wanted(host, bases=frozenset([bytes(20)])))
+        check_bundle(repository, str(bundle), wanted(host, bases=bases))
     assert refused.value.code is BASE_MISSING
 
 

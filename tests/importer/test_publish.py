@@ -367,11 +367,13 @@ def test_a_commit_that_is_not_there_contradicts_the_receipt(
     tree = git(host.repo, "rev-parse", f"{host.candidate}^{{tree}}").stdout.decode().strip()
     told = {"1" * 40: f"the commit {'1' * 40} is not in", tree: f"{tree} is a tree, and no commit"}
     for other, words in told.items():
-        wrong = msgspec.structs.replace(published, commits=[host.candidate, other])
-        with pytest.raises(ImportRefused, match=words) as refused:
-            publish.read_back(repository, wrong)
-        assert refused.value.code is RECEIPT_CONTRADICTED
-        assert not publish.is_whole(repository, wrong)
+        # The last one, and one in between.
+        for commits in ([host.candidate, other], [other, host.candidate]):
+            wrong = msgspec.structs.replace(published, commits=commits)
+            with pytest.raises(ImportRefused, match=words) as refused:
+                publish.read_back(repository, wrong)
+            assert refused.value.code is RECEIPT_CONTRADICTED
+            assert not publish.is_whole(repository, wrong)
 
 
 def test_a_base_that_is_not_there_is_another_thing(
