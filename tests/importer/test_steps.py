@@ -484,6 +484,11 @@ def test_a_refusal_that_cannot_be_recorded_is_raised_all_the_same(
     assert refused.value.__notes__ == [
         "the refusal could not be recorded: [Errno 28] No space left on device"
     ]
+    with scene.opened() as repository:
+        shown = show(repository.state, LAUNCH)
+    # Nothing says that it was refused before it can be told why.
+    assert shown.state == "launched"
+    assert (shown.refusal is not None) == (failing == "write journal")
 
 
 def test_a_refusal_that_breaks_the_bounds_of_a_record_is_raised_all_the_same(
