@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ from packparse import checks, compare, inspection, pathcodes
 from packparse.codes import Code
 from packparse.formats.json import as_object
 from packparse.limits import Limits
+from packparse.policy import Policy
 from packparse.report import Report
 from tests.support import packs
 from tests.support.candidates import (
@@ -519,37 +521,75 @@ def test_a_folder_of_the_base_is_put_beside_a_link_that_bends_its_own() -> None:
     assert refusals(on_top(base, moved, host=host).verify()) == [("symlinkEscapes", b"r/q/x/l")]
 
 
-def test_what_is_remembered_of_plain_files_changes_no_report(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Commit after commit has the same files at the same paths; they are judged once.
-    trees: list[Folder] = [
+# What the commits of a range have at the same paths, or nearly so; the last one is looked at first.
+REMEMBERED: dict[str, list[Folder]] = {
+    "the same files in every commit": [
         {b"a": b"%d" % n, b"b": b"new", b"sub": {b"c": b"new", b"link": link(b"../a")}}
         for n in range(5)
-    ]
-    made = on_top({b"a": b"old", b"sub": {}}, *trees)
-    remembered = as_object(made.verify())
+    ],
+    "its content at a path that is denied": [
+        {b"secret": b"new"}, {b"sub": {b"secret": b"new"}},
+    ],
+    "a link that leaves the tree in its place": [{b"a": link(b"../../x")}, {b"a": b"new"}],
+    "a link of its content in its place": [{b"a": link(b"/etc/x")}, {b"a": b"/etc/x"}],
+    "a program of its content in its place": [{b"a": Entry(b"100755", b"new")}, {b"a": b"new"}],
+    "a file at a path where a folder was": [{b"sub": b"new"}, {b"sub": b"new", b"a": b"old"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trees", REMEMBERED.values(), ids=REMEMBERED)
+@pytest.mark.parametrize("tips", [1, 2])
+def test_what_is_remembered_of_plain_files_changes_no_report(
+    tips: int, trees: list[Folder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Commit after commit has the same files at the same paths; they are judged once.
+    made = on_top({b"a": b"old", b"sub": {b"x": b"old"}}, *trees)
+    commits = [oid for oid, (kind, _data) in made.new.objects.items() if kind == "commit"]
+    made.tips |= {b"refs/heads/%d" % n: oid for n, oid in enumerate(commits[-tips:-1])}
+    policy = Policy(deny=["secret"])
+    remembered = as_object(made.verify(policy=policy))
     monkeypatch.setattr(compare, "_PLAIN", 0)
-    assert as_object(made.verify()) == remembered
+    assert as_object(made.verify(policy=policy)) == remembered
 
 
-def test_what_is_remembered_of_plain_files_counts_as_much_as_what_is_not(
+def test_no_more_plain_files_are_remembered_than_there_is_room_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The limit on the work of comparing is passed, or not, whatever is remembered."""
-    new = {b"%03d" % n: b"new" for n in range(100)}
-    made = on_top({b"a": b"old"}, *({b"a": b"%d" % n, **new} for n in range(20)))
+    names = [b"%02d" % n for n in range(10)]
+    made = on_top(
+        {b"a": b"old"}, *({b"a": b"%d" % n, **dict.fromkeys(names, b"1")} for n in range(3))
+    )
+    judged: list[bytes] = []
+    monkeypatch.setattr(Policy, "refuses_path", lambda _policy, path: judged.append(path))
+    assert made.verify().accepted
+    assert [judged.count(name) for name in names] == [1] * 10
+    judged.clear()
+    # Each takes two hundred bytes, and its path.
+    monkeypatch.setattr(compare, "_PLAIN", 202 * 5 + 1)
+    assert made.verify().accepted
+    assert sorted(judged.count(name) for name in names) == [1] * 5 + [3] * 5
+
+
+def test_what_is_remembered_of_plain_files_counts_as_often_as_it_is_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Paths that are long: each counts for more than an entry. Links and moved files count for more.
+    host = Store()
+    known = existing(b"100644", host.put("blob", b"known"))
+    new = Entry(b"100644", b"new")
+    names = {b"%02d" % n + b"x" * 240: known if n % 10 == 0 else new for n in range(50)}
+    trees: list[Folder] = [
+        {b"a": b"%d" % n, b"link": link(b"y" * 4_000), **names} for n in range(20)
+    ]
+    made = on_top({b"a": b"old", b"known": known}, *trees, host=host)
+
+    def is_accepted(files: int) -> bool:
+        return made.verify(limits=Limits("candidate", {"files": files})).accepted
 
     def least() -> int:
-        """The lowest limit with which it is accepted."""
-        low, high = 100, 100_000
-        while high - low > 1:
-            middle = (low + high) // 2
-            accepted = made.verify(limits=Limits(changes={"files": middle})).accepted
-            low, high = (low, middle) if accepted else (middle, high)
-        return high
+        return bisect_left(range(10_000), True, key=is_accepted)
 
     remembered = least()
-    assert remembered > 1_000
+    assert remembered > 20 * 50 * 240 // 64
     monkeypatch.setattr(compare, "_PLAIN", 0)
     assert least() == remembered
