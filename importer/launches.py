@@ -126,8 +126,8 @@ def _recover(
             if not repository.is_of(file.record.common_dir):
                 return None
         with translated(), opened(repository.state, launch, timeout=_SHORT_PATIENCE) as file:
-            own = lock or (lambda: repository.lock(launch, PATIENCE))
-            removed = recover.settle(repository, file, own)
+            l1 = repository.l1(lock, launch, PATIENCE)
+            removed = recover.settle(repository, file, l1)
             state = _state_of(file)
             error = _untrue(repository, file) if prove and state == "imported" else None
             return Recovered(launch, state, removed, error)
@@ -156,12 +156,11 @@ def discard(
     the receipt stay, as a record. An import that is under way, and L1, are waited for ``patience``
     seconds each. Raises ImportRefused (launchUnknown, repositoryChanged), ImportFailed.
     """
-    own = lock or (lambda: repository.lock(launch, patience))
     with translated(), opened(repository.state, launch, timeout=patience) as file:
         repository.check(file.record.common_dir)
         if file.last(Discarded) is None:
             file.append(Discarded(at=repository.world.seconds()))
-        recover.settle(repository, file, own)
+        recover.settle(repository, file, repository.l1(lock, launch, patience))
         return _shown(file)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
 
+    from importer.lock import Lock
     from importer.state import State, Workroom
 
 __all__ = ["Repository", "folder_record"]
@@ -139,6 +140,10 @@ class Repository:
             self.world, L1, at=self.common, who=who, timeout=patience, mode=mode
         ) as descriptor:
             yield descriptor
+
+    def l1(self, lock: Lock | None, launch: str, patience: float) -> Lock:
+        """What holds L1 for a launch: the lock of an engine if there is one, else ours."""
+        return lock or (lambda: self.lock(launch, patience))
 
     def is_of(self, recorded: Folder) -> bool:
         """Whether this is the repository of a record, wherever it lies now."""

@@ -46,7 +46,6 @@ from packparse.objectformat import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from importer.journal import LaunchFile
     from importer.lock import Lock
@@ -133,8 +132,7 @@ class _Import:
         self._file = file
         self._record = file.record
         self._format = FORMATS[file.record.object_format]
-        self._lock = lock or self._own_lock
-        self._patience = patience
+        self._lock = repository.l1(lock, file.record.launch, patience)
         self._on_step = on_step
         self._seconds: dict[Step, float] = {}
         self._held = 0.0
@@ -299,9 +297,6 @@ class _Import:
                 publish.link(repository, made.indexed, receipt.pack, self._record.launch, at=packs)
             self._held = self._world.tick() - began
         return receipt
-
-    def _own_lock(self) -> AbstractContextManager[object]:
-        return self._repository.lock(self._record.launch, self._patience)
 
     # Around the steps
 
