@@ -251,3 +251,20 @@ def test_trees_by_folded_names_are_kept_like_trees(monkeypatch: pytest.MonkeyPat
             folded = side.trees.folded(oid)
             assert {name: len(entries) for name, entries in folded.items()} == {b"a%d" % number: 2}
     assert side.trees.folded(b"\x01" * 20) == {}
+
+
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [
+        ([b"%05d" % n for n in range(1_000)], 120),
+        (["\u00e9".encode() * 160 + b"%d" % n for n in range(10)], 56),
+    ],
+    ids=["of many names", "of long names beyond ASCII"],
+)
+def test_folding_the_names_of_a_tree_counts_as_well(names: list[bytes], files: int) -> None:
+    host = Store()
+    tree = host.tree(dict.fromkeys(names, b"1"))
+    side = Side(Store(), host, Limits(changes={"files": files}))
+    assert len(side.trees.entries(tree) or {}) == len(names)
+    with pytest.raises(PackError, match="reading trees again and again"):
+        side.trees.folded(tree)
