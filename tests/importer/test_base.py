@@ -439,7 +439,8 @@ def children() -> list[int]:
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
+            # It ended before, or while, it was read.
             continue
         if int(fields[1]) == os.getpid() and fields[0] != "Z":
             found.append(int(path.parent.name))
