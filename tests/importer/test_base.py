@@ -417,6 +417,25 @@ def test_packs_of_an_alternate_are_read_anew_each_time(
     assert children() != [before]
 
 
+@pytest.mark.parametrize("gone", ["{objects}/pack/pack-x.pack (deleted)", "/elsewhere/pack-x.pack"])
+@pytest.mark.parametrize("how", ["_mapped", "_opened"])
+def test_what_is_gone_is_noticed_whether_it_is_mapped_or_only_open(
+    how: str, gone: str, repo: Path, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a large pack git maps a part, and keeps the file open.
+    assert reader.read(ONE)
+    (before,) = children()
+    objects = repo / ".git" / "objects"
+    there = {os.fsencode(objects / "pack" / "pack-y.pack")}
+    for held, same in ((there, True), ({gone.format(objects=objects).encode()}, False)):
+        for function in ("_mapped", "_opened"):
+            given = held if function == how else there
+            monkeypatch.setattr(git, function, lambda _pid, given=given: given)
+        reader.refresh()
+        assert reader.read(ONE)
+        assert (children() == [before]) == same
+
+
 def test_where_nobody_can_tell_what_it_holds_there_is_another_process(
     reader: StoreReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
