@@ -1,4 +1,7 @@
-"""An import is cut short at each of its file operations, and then run again."""
+"""An import is cut short at each of its file operations, and then run again (contracts A33, A46).
+
+Whenever a receipt is there, so are its objects (A36).
+"""
 
 from __future__ import annotations
 

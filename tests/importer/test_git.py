@@ -42,7 +42,7 @@ def told(fake: FakeGit, room: Path, **options: Any) -> dict[str, Any]:  # noqa: 
 
 
 @pytest.mark.usefixtures("hostile")
-def test_nothing_of_the_caller_is_in_its_environment(
+def test_a49_nothing_of_the_caller_is_in_its_environment(
     fake: FakeGit, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", "/tmp/elsewhere")  # noqa: S108 - nothing is put there
@@ -70,7 +70,7 @@ def test_a_variable_that_the_caller_has_not_is_not_made_up(
     assert "TMPDIR" not in told(fake, room)["environment"]
 
 
-def test_the_switches_stand_before_the_command(fake: FakeGit, room: Path) -> None:
+def test_a49_the_switches_stand_before_the_command(fake: FakeGit, room: Path) -> None:
     arguments = told(fake, room)["arguments"]
     assert arguments[-2:] == ["index-pack", "--stdin"]
     assert {
@@ -182,7 +182,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize(("stderr", "shown"), TOLD.values(), ids=TOLD)
-def test_what_it_says_is_shown_in_printable_words(stderr: bytes, shown: str) -> None:
+def test_a50_what_it_says_is_shown_in_printable_words(stderr: bytes, shown: str) -> None:
     assert git.Outcome(1, b"", stderr).told() == shown
 
 
@@ -203,7 +203,7 @@ STUBBORN = {
 
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("script", STUBBORN.values(), ids=STUBBORN)
-def test_what_takes_too_long_is_ended_with_all_that_it_started_where(
+def test_a50_what_takes_too_long_is_ended_with_all_that_it_started_where(
     script: str, fake: FakeGit, room: Path
 ) -> None:
     fake.script(script)
@@ -347,7 +347,7 @@ def test_a_file_too_many_leaves_no_other_one_open(more: int, room: Path) -> None
 
 @pytest.mark.usefixtures("hostile")
 @pytest.mark.parametrize("fmt", ["sha1", "sha256"])
-def test_it_reads_no_configuration_but_ours(
+def test_a48_it_reads_no_configuration_but_ours(
     fmt: str, room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / ".gitconfig").write_text("[core]\n\tworktree = /hostile\n")

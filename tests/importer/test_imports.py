@@ -428,7 +428,7 @@ def test_paths_that_a_policy_denies_are_refused(gate: Gate) -> None:
 # --- again --------------------------------------------------------------------------------------
 
 
-def test_a_second_import_changes_nothing_and_gives_the_same_receipt(own: Gate) -> None:
+def test_a32_a_second_import_changes_nothing_and_gives_the_same_receipt(own: Gate) -> None:
     scene = own.launch()
     own.put(scene, own.honest())
     receipt = own.accept(scene).receipt

@@ -355,7 +355,7 @@ def test_an_event_that_could_not_be_read_again_is_not_added(
 # --- receipts and refusals -----------------------------------------------------------------------
 
 
-def test_a_receipt_is_written_once(state: State, place: Path, files: Telling) -> None:
+def test_a34_a_receipt_is_written_once(state: State, place: Path, files: Telling) -> None:
     with opened(state, LAUNCH, timeout=0) as file:
         assert file.receipt() is None
         files.seen.clear()
@@ -389,7 +389,7 @@ def test_the_last_refusal_is_kept(state: State) -> None:
     ],
     ids=["it is cut", "it is empty", "it was changed", "it is of a later version", "it is a link"],
 )  # fmt: skip
-def test_what_was_written_is_corrupt_where(
+def test_a34_what_was_written_is_corrupt_where(
     damage: Callable[[Path], object], message: str, name: str, state: State, place: Path
 ) -> None:
     with opened(state, LAUNCH, timeout=0) as file:

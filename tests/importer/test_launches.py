@@ -193,7 +193,7 @@ def _refusal(ask: Callable[[], object]) -> ImporterError:
     return raised.value
 
 
-def test_a_receipt_is_proven_each_time_it_is_asked_for(scene: Scene) -> None:
+def test_a35_a_receipt_is_proven_each_time_it_is_asked_for(scene: Scene) -> None:
     receipt = scene.run().receipt
     with scene.opened() as repository:
         assert proven(repository, LAUNCH) == receipt

@@ -238,7 +238,7 @@ def test_git_inherits_the_lock_of_the_launch(scene: Scene, tmp_path: Path) -> No
 # --- done once -----------------------------------------------------------------------------------
 
 
-def test_an_import_that_is_done_begins_no_step_and_no_index_pack(
+def test_a32_an_import_that_is_done_begins_no_step_and_no_index_pack(
     scene: Scene, tmp_path: Path
 ) -> None:
     first = run(scene)
@@ -257,7 +257,9 @@ def test_an_import_that_is_done_begins_no_step_and_no_index_pack(
         assert files.seen == ["create lock", "truncate lock", "write lock"]
 
 
-def test_an_import_whose_pack_was_lost_is_done_again_with_the_same_receipt(scene: Scene) -> None:
+def test_a35_an_import_whose_pack_was_lost_is_done_again_with_the_same_receipt(
+    scene: Scene,
+) -> None:
     first = run(scene, Clock(50).world())
     lose_pack(scene, first.receipt)
     again = run(scene, Clock(99).world())
@@ -297,7 +299,7 @@ def test_another_bundle_of_the_same_candidate_is_not_taken_for_the_one_of_the_re
     assert run(scene).receipt == first.receipt
 
 
-def test_another_pack_of_the_same_artifact_contradicts_the_receipt(scene: Scene) -> None:
+def test_a35_another_pack_of_the_same_artifact_contradicts_the_receipt(scene: Scene) -> None:
     first = run(scene).receipt
     lose_pack(scene, first)
     pack = msgspec.structs.replace(first.pack, sha256="0" * 64)

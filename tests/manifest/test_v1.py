@@ -136,7 +136,9 @@ def test_a_field_of_another_type_or_out_of_its_bounds_is_refused(
 
 
 @pytest.mark.parametrize("path", BAD, ids=".".join)
-def test_a_field_that_is_missing_comes_twice_or_elsewhere_is_refused(path: tuple[str, ...]) -> None:
+def test_a38_a_field_that_is_missing_comes_twice_or_elsewhere_is_refused(
+    path: tuple[str, ...],
+) -> None:
     document = opened(MANIFEST_BYTES)
     place = inner(document, path)
     value = place.pop(path[-1])
@@ -389,7 +391,7 @@ def test_another_spelling_is_refused_though_the_key_is_right(name: str) -> None:
     refused(sealed(body, KEY), spelling.code)
 
 
-def test_an_unknown_version_is_told_before_the_key_is_looked_at() -> None:
+def test_a38_an_unknown_version_is_told_before_the_key_is_looked_at() -> None:
     """What comes from a newer exporter is not called forged."""
     newer = sealed(BODY.replace(b"manifest/1", b"manifest/2"), b"another key")
     assert "packcheck.manifest/2" in refused(newer, "recordVersion")

@@ -1,4 +1,4 @@
-"""Make launches and what their producers hand back: a host, a candidate on it, an export.
+"""Make launches and what their producers hand back: a host, a candidate on it, an export (A47).
 
 The launch command is not there yet; what it will do is done here by hand: a launch record in the
 state folder, an export folder, and in it a bundle and a manifest.
