@@ -129,19 +129,18 @@ def _recover(
             l1 = repository.l1(lock, launch, PATIENCE)
             removed = recover.settle(repository, file, l1)
             state = _state_of(file)
-            error = _untrue(repository, file) if prove and state == "imported" else None
+            receipt = file.receipt() if prove and state == "imported" else None
+            error = None if receipt is None else _untrue(repository, receipt)
             return Recovered(launch, state, removed, error)
     except ImporterError as error:
         return Recovered(launch, "", [], error)
 
 
-def _untrue(repository: Repository, file: LaunchFile) -> ImporterError | None:
-    """What the repository says against the receipt of a launch."""
-    receipt = file.receipt()
+def _untrue(repository: Repository, receipt: Receipt) -> ImporterError | None:
+    """What the repository says against a receipt."""
     try:
         with translated():
-            if receipt is not None:
-                publish.read_back(repository, receipt)
+            publish.read_back(repository, receipt)
     except ImporterError as error:
         return error
     return None

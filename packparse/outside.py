@@ -107,6 +107,10 @@ class Outside:
         """Whether the trusted side has the object, be it given to the producer or not."""
         return self._about(oid) is not None
 
+    def hides(self, oid: bytes) -> bool:
+        """Whether the trusted side has an object that was not given: whoever names it smuggles."""
+        return not self.was_given(oid) and self.holds(oid)
+
     def size(self, oid: bytes) -> int | None:
         """The size in bytes of an object that was given; None where it is not there.
 

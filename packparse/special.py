@@ -159,7 +159,8 @@ class SpecialFiles:
             return None
         content = self._trees.blob(oid, size)
         if content is None:
-            self._unread += 1
+            # What is smuggled is refused, and is not to be read.
+            self._unread += not self._outside.hides(oid)
             return None
         target = links.read_target(content)
         for oddity in target.oddities:

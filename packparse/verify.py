@@ -217,7 +217,7 @@ class Verifier(Inspection):
     def _read_base(self, oid: bytes) -> tuple[int, bytes] | None:
         """A base of deltas from outside; it must be among what the producer was given."""
         outside = self._outside
-        if not outside.was_given(oid) and outside.holds(oid):
+        if outside.hides(oid):
             message = "a delta rests on an object of the repository that was not given"
             raise PackError(checks.SMUGGLED_BASE, message, oid=oid)
         if outside.sized:

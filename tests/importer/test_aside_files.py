@@ -162,6 +162,20 @@ def test_an_export_folder_behind_a_loop_of_links_is_another_one(scene: Scene) ->
     assert getattr(refused.value, "code", None) is ORIGIN_CHANGED
 
 
+def test_an_export_folder_that_may_not_be_opened_is_a_failure(scene: Scene) -> None:
+    class Denying(Files):
+        def open_folder(self, name: str, *, at: int | None = None) -> int:
+            if name == str(scene.export):
+                raise PermissionError(13, "Permission denied", name)
+            return super().open_folder(name, at=at)
+
+    with (
+        scene.opened(World(Denying())) as repository,
+        pytest.raises(Exception, match=r"fileFailed \(step 1\): Permission denied"),
+    ):
+        import_candidate(repository, LAUNCH)
+
+
 def test_a_state_for_a_moment_may_lie_in_a_repository(scene: Scene) -> None:
     inside = scene.host.repo / "state"
     with pytest.raises(Exception, match="stateUnsafe"):

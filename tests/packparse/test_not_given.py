@@ -73,6 +73,7 @@ def test_a_file_that_is_looked_into_elsewhere_tells_nothing(
     report = side.verify(new, tip)
     assert ("smuggledBase", secret) in {(f.code.name, f.oid) for f in errors(report)}
     assert "hunter2" not in told(report)
+    assert "symlinkNotRead" not in told(report)
     assert secret not in side.asked
     # Given, it is looked into.
     assert "hunter2" in told(side.verify(new, tip, secret))
