@@ -172,7 +172,7 @@ def _jobs(text: str) -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser, and those of its commands, that says what is wrong in printable ASCII."""
+    """A parser, and those of its commands, that repeats no control character of an argument."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the arguments, and exit."""

@@ -299,34 +299,20 @@ def test_another_bundle_of_the_same_candidate_is_not_taken_for_the_one_of_the_re
     assert run(scene).receipt == first.receipt
 
 
-def test_a35_another_pack_of_the_same_artifact_contradicts_the_receipt(scene: Scene) -> None:
+@pytest.mark.parametrize("part", ["sha256", "index"], ids=["pack", "index"])
+def test_a35_another_file_made_of_the_same_artifact_contradicts_the_receipt(
+    part: str, scene: Scene
+) -> None:
     first = run(scene).receipt
     lose_pack(scene, first)
-    pack = msgspec.structs.replace(first.pack, sha256="0" * 64)
-    (scene.state / "launches" / LAUNCH / "receipt.json").write_bytes(
-        receipts.write_receipt(_with_pack(first, pack))
-    )
-    with pytest.raises(ImportRefused, match="git makes another pack") as refused:
-        run(scene)
-    assert (refused.value.code, refused.value.step) == (RECEIPT_CONTRADICTED, Step.PUBLISH)
-    assert list(packs_of(scene).glob("*.keep")) == []
-
-
-def _with_pack(receipt: Receipt, pack: receipts.Pack) -> Receipt:
-    fields = {name: getattr(receipt, name) for name in receipt.__struct_fields__}
-    return Receipt(**(fields | {"pack": pack}))
-
-
-def test_another_index_of_the_same_artifact_contradicts_the_receipt(scene: Scene) -> None:
-    first = run(scene).receipt
-    lose_pack(scene, first)
-    pack = msgspec.structs.replace(first.pack, index="0" * 64)
-    (scene.state / "launches" / LAUNCH / "receipt.json").write_bytes(
-        receipts.write_receipt(_with_pack(first, pack))
-    )
+    pack = msgspec.structs.replace(first.pack, **{part: "0" * 64})
+    other = msgspec.structs.replace(first, pack=pack)
+    receipt = scene.state / "launches" / LAUNCH / "receipt.json"
+    receipt.write_bytes(receipts.write_receipt(other))
     with pytest.raises(ImportRefused, match="git makes another pack or index") as refused:
         run(scene)
     assert (refused.value.code, refused.value.step) == (RECEIPT_CONTRADICTED, Step.PUBLISH)
+    assert list(packs_of(scene).glob("*.keep")) == []
     assert list(packs_of(scene).glob(f"{first.pack.name}.*")) == []
 
 
