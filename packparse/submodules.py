@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 
     # A path, the kind of what is tracked there, and where that is a link its raw id.
     Conflict = tuple[bytes, int, bytes]
+    # The names on the way of a path, and the path.
+    Way = tuple[list[bytes], bytes]
 
 __all__ = ["Submodules"]
 
 _FILE = b".gitmodules"
 # Files whose paths are kept; the largest takes 10 MB.
 _FILES_KEPT = 4
-# Paths whose names are kept.
-_PATHS_KEPT = 2_000
-# What may stand at the path of a submodule.
-_NO_CONFLICT = (modes.SUBMODULE, b"")
 
 
 class Submodules:
@@ -50,7 +48,6 @@ class Submodules:
         self._holders: set[bytes] = set()
         self._compared = 0
         self._known: Memo[bytes, set[bytes] | None] = Memo(_FILES_KEPT)
-        self._split: Memo[bytes, list[bytes]] = Memo(_PATHS_KEPT)
         self._named: set[bytes] | None = None
         # Conflicts that the bases have as well; once they are asked for.
         self._had: set[Conflict] | None = None
@@ -70,9 +67,10 @@ class Submodules:
 
     def _check_file(self, paths: set[bytes], roots: list[bytes], findings: Findings) -> None:
         """Check the trees whose .gitmodules has these paths."""
+        ways = self._ways(paths)
         for root in roots:
             self._check_entries(root, paths, findings)
-            for conflict in self._conflicts(root, paths):
+            for conflict in self._conflicts(root, ways):
                 path = conflict[0]
                 message = f"{shorten(path)} is in .gitmodules, and something else is tracked there"
                 finding = findings.add(
@@ -123,7 +121,7 @@ class Submodules:
             self._had = {
                 conflict
                 for root in self._base_roots
-                for conflict in self._conflicts(root, self._paths(self._file(root)) or set())
+                for conflict in self._conflicts(root, self._ways(self._paths(self._file(root))))
             }
         return self._had
 
@@ -146,22 +144,32 @@ class Submodules:
         modules = gitmodules.read(content).submodules.values()
         return {module.path.rstrip(b"/") for module in modules if module.path}
 
-    def _conflicts(self, root: bytes, paths: set[bytes]) -> list[Conflict]:
-        """Where the tree has something at one of ``paths``, or a file on the way: no submodule."""
+    def _ways(self, paths: set[bytes] | None) -> list[Way]:
+        """Paths taken apart as any reader does it, once for all trees that share a file."""
+        # No tree has longer ones; and what leads nowhere stands for the tree itself.
+        most = self._limits.path_bytes
+        split = ((parts(path[:most], windows=True), path) for path in paths or ())
+        return [(names, path) for names, path in split if names]
+
+    def _conflicts(self, root: bytes, ways: list[Way]) -> list[Conflict]:
+        """Where the tree has something at one of the paths, or a file on the way: no submodule."""
         found: list[Conflict] = []
         # Folder by folder, so that a large one is not taken apart once for each path.
-        waiting = {(root, 0): [(self._names(path), path) for path in paths]}
+        waiting = {(root, 0): ways}
         while waiting:
             (oid, depth), listed = waiting.popitem()
             self._count(len(listed))
             entries = self._trees.entries(oid) or {}
             alike: Folded | None = None
             for names, path in listed:
-                entry = entries.get(names[depth]) if names else _NO_CONFLICT
+                entry = entries.get(names[depth])
                 if entry is None:
                     if alike is None:
                         alike = self._trees.folded(oid)
-                    entry = _worst(alike.get(fold(names[depth]), ()))
+                    same = alike.get(fold(names[depth]))
+                    if same is None:
+                        continue
+                    entry = _worst(same)
                 mode, target = entry
                 kind = mode & modes.TYPE
                 if kind == modes.FOLDER and len(names) > depth + 1:
@@ -169,14 +177,6 @@ class Submodules:
                 elif kind != modes.SUBMODULE:
                     found.append((path, kind, target if kind == modes.LINK else b""))
         return sorted(found)
-
-    def _names(self, path: bytes) -> list[bytes]:
-        """The names on the way of a path, as any reader takes them apart; no tree has more."""
-        names = self._split.get(path)
-        if names is None:
-            names = parts(path[: self._limits.path_bytes], windows=True)
-            self._split.keep(path, names)
-        return names
 
     def _links(self, root: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Paths and commits of the submodules in the pack's own part of a tree."""
@@ -198,7 +198,7 @@ class Submodules:
 def _worst(entries: Iterable[tuple[int, bytes]]) -> tuple[int, bytes]:
     """Of entries that some system takes for one a link, if there is any."""
     is_link = {entry[0] & modes.TYPE == modes.LINK: entry for entry in entries}
-    return is_link.get(True) or is_link.get(False) or _NO_CONFLICT
+    return is_link.get(True) or is_link[False]
 
 
 def _holders(pack: Pack, roots: Iterable[bytes]) -> set[bytes]:
