@@ -43,8 +43,8 @@ RUN_ALL := -m pytest -n $(JOBS) --dist worksteal
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: $(READY) ## verify a real bundle, damaged copies of it, and three candidates
-	$(BIN)/python scripts/demo.py
+demo: $(READY) ## launch, commit, export, import; and eight hostile artifacts that are refused
+	$(BIN)/python -m candidate demo
 
 ifdef PYTEST_ARGS
 test: $(DEV) ## run the tests and hold the coverage floor

@@ -9,7 +9,17 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from candidate.commands import check, discard, explain, listing, recover, show
+from candidate.commands import (
+    check,
+    demonstrating,
+    discard,
+    explain,
+    importing,
+    launching,
+    listing,
+    recover,
+    show,
+)
 from candidate.commands.common import print_object
 from importer.errors import ImporterError
 from packparse import codes, console, version
@@ -28,7 +38,17 @@ _STATUS = "\n".join(
         *(f"  {n}  {': '.join(filter(None, texts))}" for n, texts in codes.CLASSES.items()),
     ]
 )
-_COMMANDS = (check, recover, show, listing, discard, explain)
+_COMMANDS = (
+    launching,
+    importing,
+    check,
+    recover,
+    show,
+    listing,
+    discard,
+    explain,
+    demonstrating,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importer.errors import ImporterError
 from manifest.errors import refusal
-from packparse.codes import INCOMPLETE, POLICY
+from packparse.codes import ENVIRONMENT, INCOMPLETE, POLICY, USAGE
 
 __all__ = ["CandidateError"]
 
@@ -34,4 +34,51 @@ NOT_ON_BASE = refusal(
     POLICY,
     "The commit to export does not descend from the base of the launch.",
     "Rebase the work onto the base; another base needs another launch.",
+)
+
+# The launch
+TREE_UNSAFE = refusal(
+    "treeUnsafe",
+    POLICY,
+    "The tree of the base has an entry that cannot be a file: a name such as .git or two dots, a "
+    "name that a folder has twice, a link to nothing, or an unknown mode.",
+    "Launch from another commit; packcheck verify says all that is wrong with this one.",
+)
+FOLDER_TAKEN = refusal(
+    "folderTaken",
+    USAGE,
+    "The folder that was named for a launch has something in it.",
+    "Name a new or an empty folder; where a launch of yours was killed there, run git candidate "
+    "recover first.",
+)
+FOLDER_UNSAFE = refusal(
+    "folderUnsafe",
+    USAGE,
+    "The folder that was named for a launch lies in a repository or in the state folder, or is "
+    "one that others may write to.",
+    "Name a folder of your own, outside of every repository.",
+)
+
+# The sandbox
+SANDBOX_MISSING = refusal(
+    "sandboxMissing",
+    ENVIRONMENT,
+    "bubblewrap (bwrap) is not there, or the system does not let it make a sandbox; nothing was "
+    "started.",
+    "Install bubblewrap and allow user namespaces, start the producer in a container of your own, "
+    "or say --sandbox off where the producer may see all that you see.",
+)
+SANDBOX_UNSAFE = refusal(
+    "sandboxUnsafe",
+    USAGE,
+    "A folder that the producer was to be shown holds what it must not see, or lies in it: the "
+    "repository, the state folder, or the folder of a launch.",
+    "Name the folder of the tool alone.",
+)
+PRODUCER_FAILED = refusal(
+    "producerFailed",
+    ENVIRONMENT,
+    "The producer was started, and ended with another status than 0.",
+    "Look at what it said; the launch stays as it is, and may be exported and imported all the "
+    "same.",
 )

@@ -21,7 +21,7 @@ from importer.errors import (
     ImportFailed,
     ImportRefused,
 )
-from packparse.entry import BLOB, COMMIT, KIND_NUMBERS, TREE
+from packparse.entry import BLOB, COMMIT, KIND_NUMBERS, TREE, object_prefix
 from packparse.errors import PackError
 from packparse.limits import Limits
 from packparse.memo import Memo
@@ -110,6 +110,47 @@ class StoreReader:
             for oid in batch:
                 yield self._content(pipes, oid)
 
+    def stream(self, oids: Iterable[bytes]) -> Iterator[tuple[int, Iterator[bytes]] | None]:
+        """Like :meth:`read_all`, for objects of any size: kinds, and contents in pieces.
+
+        Each content is read to its end before the next object is asked for; only then is it known
+        to be the right one, and storeCorrupt is raised where it is not.
+        """
+        wanted = list(oids)
+        pipes = self._opened()
+        for at in range(0, len(wanted), _AT_ONCE):
+            batch = wanted[at : at + _AT_ONCE]
+            pipes.ask(_contents_of(batch), len(batch))
+            for oid in batch:
+                header = self._header(pipes, oid)
+                if header is None:
+                    pipes.waiting -= 1
+                    yield None
+                elif header[1] <= _CHUNK:
+                    yield header[0], iter([self._whole(pipes, oid, *header)])
+                else:
+                    yield header[0], self._pieces(pipes, oid, *header)
+
+    def _whole(self, pipes: _Pipes, oid: bytes, kind: int, size: int) -> bytes:
+        content = pipes.take(size + 1)[:-1]
+        pipes.waiting -= 1
+        if self._format.new(object_prefix(kind, size) + content).digest() != oid:
+            raise _corrupt(oid)
+        return content
+
+    def _pieces(self, pipes: _Pipes, oid: bytes, kind: int, size: int) -> Iterator[bytes]:
+        found = self._format.new(object_prefix(kind, size))
+        left = size
+        while left:
+            piece = pipes.take(min(left, _CHUNK))
+            found.update(piece)
+            left -= len(piece)
+            yield piece
+        pipes.take(1)
+        pipes.waiting -= 1
+        if found.digest() != oid:
+            raise _corrupt(oid)
+
     def _opened(self) -> _Pipes:
         # Answers that nobody took would be taken for those of the next question.
         if self._pipes is not None and self._pipes.waiting:
@@ -143,6 +184,11 @@ class StoreReader:
         return self._kept.keep(oid, given, size)
 
 
+def _corrupt(oid: bytes) -> ImportFailed:
+    message = f"{oid.hex()}: the repository's object does not hash to its id"
+    return ImportFailed(STORE_CORRUPT, message, retry=False)
+
+
 def _memory() -> Memo[bytes, tuple[int, bytes]]:
     return Memo(_KEPT, _KEPT >> 6)
 
@@ -160,7 +206,9 @@ class _Pipes:
     def __init__(self, bench: git.Bench) -> None:
         self._patience = bench.world.git_seconds
         self.waiting = 0
-        self._rest = b""
+        # What was read, and how much of it was taken.
+        self._read = b""
+        self._at = 0
         with ExitStack() as theirs, ExitStack() as ours:
             requests, self._requests = os.pipe()
             theirs.callback(os.close, requests)
@@ -200,23 +248,26 @@ class _Pipes:
 
     def line(self) -> bytes:
         """The next line, without its end."""
-        while b"\n" not in self._rest:
-            if len(self._rest) > _LINE:
+        while (end := self._read.find(b"\n", self._at)) < 0:
+            if len(self._read) - self._at > _LINE:
                 raise ImportFailed(GIT_FAILED, "git cat-file gave an endless line", retry=False)
-            self._rest += self._more()
-        line, _, self._rest = self._rest.partition(b"\n")
+            self._read = self._read[self._at :] + self._more()
+            self._at = 0
+        line = self._read[self._at : end]
+        self._at = end + 1
         return line
 
     def take(self, length: int) -> bytes:
         """So many of the next bytes."""
-        pieces = [self._rest]
-        have = len(self._rest)
-        while have < length:
-            pieces.append(self._more())
-            have += len(pieces[-1])
-        whole = b"".join(pieces)
-        self._rest = whole[length:]
-        return whole[:length]
+        pieces = [self._read[self._at : self._at + length]]
+        self._at += len(pieces[0])
+        left = length - len(pieces[0])
+        while left:
+            self._read = self._more()
+            pieces.append(self._read[:left])
+            self._at = len(pieces[-1])
+            left -= self._at
+        return b"".join(pieces)
 
     def _more(self) -> bytes:
         if not git.readable(self._answers, self._patience):
@@ -274,6 +325,12 @@ class SeededSet:
             if next(self._steps, None) is None:
                 return None
         return self._kinds[oid]
+
+    def everything(self) -> dict[bytes, int]:
+        """All objects of the set, and their kinds. Blobs are named by trees; none was read."""
+        for _ in self._steps:
+            pass
+        return self._kinds
 
     def _walk(self) -> Iterator[bool]:
         """Put objects into ``_kinds``, a batch of trees or commits at each step."""

@@ -9,6 +9,7 @@ fsync of the directory: a reader sees the whole file or none, also after the pow
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
@@ -32,6 +33,8 @@ TEMPORARY = "tmp_"
 _PRIVATE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY
 _READ = os.O_RDONLY | _PRIVATE
 _DIRECTORY = _READ | os.O_DIRECTORY
+# Opens what its owner may not even read.
+_HANDLE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | _PRIVATE
 _CHUNK = 1 << 20
 _MODE = 0o600
@@ -136,6 +139,16 @@ class Files:
         except FileNotFoundError:
             return None
 
+    def link_target(self, name: str, *, at: int) -> str | None:
+        """The target of a symbolic link; None where there is none."""
+        try:
+            return os.readlink(name, dir_fd=at)
+        except OSError as error:
+            # EINVAL: something else has the name.
+            if error.errno in {errno.ENOENT, errno.EINVAL}:
+                return None
+            raise
+
     def is_folder(self, name: str, *, at: int) -> bool:
         """Whether a directory stands under a name, links not followed."""
         status = self.status(name, at=at)
@@ -192,6 +205,13 @@ class Files:
         """Make an open file, or the names in an open directory, durable."""
         self._act("fsync", os.fsync, descriptor)
 
+    def sync_all(self, descriptor: int) -> None:
+        """Make all of the file system durable that an open directory lies on (syncfs(2)).
+
+        For very many files at once, each of which would be waited for.
+        """
+        self._act("fsync", _syncfs, descriptor)
+
     def make_folder(self, name: str, *, at: int | None = None, mode: int = 0o700) -> None:
         """Make a directory."""
         self._act("mkdir", lambda: os.mkdir(name, mode, dir_fd=at))
@@ -202,6 +222,10 @@ class Files:
             "link",
             lambda: os.link(name, new, src_dir_fd=at, dst_dir_fd=to, follow_symlinks=False),
         )
+
+    def make_link(self, name: bytes, target: bytes, *, at: int) -> None:
+        """Make a symbolic link, whose target is any text."""
+        self._act("symlink", lambda: os.symlink(target, name, dir_fd=at))
 
     def rename(self, name: str, new: str, *, at: int) -> None:
         """Give a file or directory another name; a file that has it is replaced."""
@@ -242,6 +266,30 @@ class Files:
             return False
         return True
 
+    def open_own(self, name: str, *, at: int) -> int:
+        """A descriptor of a directory, with which its owner may do anything from then on."""
+        handle = os.open(name, _HANDLE, dir_fd=at)
+        try:
+            if os.fstat(handle).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+                self._act("chmod", lambda: os.chmod(f"/proc/self/fd/{handle}", stat.S_IRWXU))
+            return self.open_folder(".", at=handle)
+        finally:
+            os.close(handle)
+
+    def move(self, name: str, new: str, *, at: int, to: int) -> None:
+        """Give a directory another name in another directory."""
+        self._act("rename", lambda: os.rename(name, new, src_dir_fd=at, dst_dir_fd=to))
+
+    def remove_empty(self, name: str, *, at: int | None = None) -> bool:
+        """Remove a directory if nothing is in it; whether it is gone."""
+        try:
+            self._act("rmdir", lambda: os.rmdir(name, dir_fd=at))
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
+            return False
+        return True
+
     def sweep(self, name: str, *, at: int, folder: bool) -> bool:
         """Remove a leftover, which is a folder or is none; whether it was there and is gone.
 
@@ -279,6 +327,12 @@ class Files:
         self.remove(temporary, at=at)
         self.write_new(temporary, data, at=at, mode=mode)
         self.rename(temporary, name, at=at)
+
+
+def _syncfs(descriptor: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).syncfs(descriptor):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
 
 
 def check_path(path: str) -> None:

@@ -145,15 +145,19 @@ def run(
     stdin: int | None = None,
     caps: Caps = Caps(),  # noqa: B008 - immutable
     keep: Sequence[int] = (),
+    patience: float | None = None,
 ) -> Outcome:
     """Run git to its end. ``keep`` are descriptors that it inherits, and so holds while it lives.
+
+    It has ``patience`` seconds, those of the world where none are given.
 
     Raises ImportFailed: gitFailed, where it cannot be started or takes too long. How it ended is
     for the caller to judge.
     """
     with _scratch() as (out, err):
         process = start(bench, arguments, stdin=stdin, stdout=out, stderr=err, caps=caps, keep=keep)
-        return Outcome(process.wait(bench.world.git_seconds), _read(out), _read(err))
+        status = process.wait(bench.world.git_seconds if patience is None else patience)
+        return Outcome(status, _read(out), _read(err))
 
 
 def start(

@@ -11,7 +11,7 @@ from importer import publish, recover
 from importer.errors import NO_RECEIPT, ImporterError, ImportRefused, translated
 from importer.journal import opened, peeked
 from importer.lock import PATIENCE
-from manifest.launch import Discarded, Publishing, Refused, Verified
+from manifest.launch import Discarded, Preparing, Publishing, Ready, Refused, Verified
 
 if TYPE_CHECKING:
     from importer.journal import LaunchFile
@@ -33,7 +33,8 @@ _SHORT_PATIENCE = 10.0
 class Shown(NamedTuple):
     """A launch as it is now.
 
-    ``state`` is launched, verified, publishing, imported, refused or discarded: what happened last.
+    ``state`` is what happened last: launched, preparing, ready, verified, publishing, imported,
+    refused or discarded. Of launched and ready ones the producer may be at work.
     """
 
     record: Launch
@@ -152,8 +153,9 @@ def discard(
     """Let nothing rest on a launch any more: its line in the ``.keep`` of its pack goes.
 
     From then on the pack is git's to collect, unless another launch rests on it. The journal and
-    the receipt stay, as a record. An import that is under way, and L1, are waited for ``patience``
-    seconds each. Raises ImportRefused (launchUnknown, repositoryChanged), ImportFailed.
+    the receipt stay, as a record; a folder that was prepared for the producer is removed. An import
+    that is under way, and L1, are waited for ``patience`` seconds each. Raises ImportRefused
+    (launchUnknown, repositoryChanged), ImportFailed.
     """
     with translated(), opened(repository.state, launch, timeout=patience) as file:
         repository.check(file.record.common_dir)
@@ -173,5 +175,5 @@ def _state_of(file: LaunchFile) -> str:
         return "discarded"
     if file.receipt() is not None:
         return "imported"
-    last = file.last(Verified, Publishing, Refused)
+    last = file.last(Preparing, Ready, Verified, Publishing, Refused)
     return "launched" if last is None else str(last.__struct_config__.tag)

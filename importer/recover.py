@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from importer import publish, quarantine
+from importer import place, publish, quarantine
 from importer.lock import taken
-from manifest.launch import Discarded, Publishing
+from manifest.launch import Discarded, Preparing, Publishing, Ready
 
 if TYPE_CHECKING:
     from importer.journal import LaunchFile
@@ -32,13 +32,13 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
     Raises ImportRefused: baseMissing, where all of the publication is there and its base is not.
     """
     removed = file.sweep()
+    if file.last(Preparing) and not file.last(Ready, Discarded):
+        # Whoever prepared it held the lock that we hold now.
+        file.append(Discarded(at=repository.world.seconds()))
     publishing = file.last(Publishing)
     removed += _sweep_store(repository, file, publishing, lock)
     if file.last(Discarded) is not None:
-        if publishing is not None:
-            file.harden()
-            with taken(lock):
-                publish.release(repository, publishing.receipt.pack.name, file.record.launch)
+        removed += _give_up(repository, file, publishing, lock)
     elif publishing is not None and file.receipt() is None:
         _end(repository, file, publishing.receipt, lock)
     elif publishing is not None and publish.is_loose(repository, publishing.receipt):
@@ -49,6 +49,19 @@ def settle(repository: Repository, file: LaunchFile, lock: Lock) -> list[str]:
         # What a receipt speaks of stays in any case, visible or not: it may be the only copy.
         _take_back(repository, publishing.receipt, lock, unless_whole=True)
     return removed
+
+
+def _give_up(
+    repository: Repository, file: LaunchFile, publishing: Publishing | None, lock: Lock
+) -> list[str]:
+    """Let nothing rest on a launch that was discarded, and remove the folder that we made."""
+    file.harden()
+    if publishing is not None:
+        with taken(lock):
+            publish.release(repository, publishing.receipt.pack.name, file.record.launch)
+    if file.last(Preparing) is None:
+        return []
+    return place.remove(repository.world.files, file.record)
 
 
 def _end(repository: Repository, file: LaunchFile, receipt: Receipt, lock: Lock) -> None:

@@ -173,9 +173,13 @@ class Repository:
         """A bench whose objects go to the folder ``name`` inside the shared store's own."""
         return self.bench(f"{self._objects_path}/{name}")
 
-    def bench(self, objects: str) -> AbstractContextManager[git.Bench]:
-        """A bench whose objects go to the folder ``objects``, and which reads the shared store."""
-        return self._bench(f"bench-{self.world.token(4).hex()}", objects, self._objects_path)
+    def bench(self, objects: str, *, alone: bool = False) -> AbstractContextManager[git.Bench]:
+        """A bench whose objects go to the folder ``objects``.
+
+        It reads those of the shared store as well, unless it is to be ``alone`` with its own.
+        """
+        name = f"bench-{self.world.token(4).hex()}"
+        return self._bench(name, objects, "" if alone else self._objects_path)
 
     def _bench(
         self, name: str, objects: str, alternates: str = ""

@@ -37,7 +37,7 @@ from importer.frames import frame
 from importer.lock import held
 from importer.world import World
 from manifest.atoms import is_launch_id
-from manifest.launch import Launched, encode_event
+from manifest.launch import Launched, Preparing, encode_event
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from manifest.launch import Launch
 
-__all__ = ["JOURNAL", "State", "Workroom"]
+__all__ = ["JOURNAL", "State", "Workroom", "repository_around"]
 
 JOURNAL = "journal"
 _FORMAT = b"packcheck.state/1\n"
@@ -178,15 +178,20 @@ class State:
         """The ids of all launches, sorted."""
         return [name for name in self.world.files.names(self.launches) if is_launch_id(name)]
 
-    def add(self, launch: Launch) -> None:
+    def add(self, launch: Launch, *, preparing: bool = False) -> None:
         """Make a launch durable: from here on its producer may start.
+
+        ``preparing``: it may not yet, since what it is given is only made after this.
 
         Raises ImportRefused: launchExists where there is one of that id, recordInvalid or
         badObjectId where the record could not be read again; ImportFailed (lockBusy, fileFailed).
         The base is not looked for: the state knows no repository.
         """
         with translated():
-            data = frame(encode_event(Launched(at=self.world.seconds(), record=launch)), 0)
+            now = self.world.seconds()
+            data = frame(encode_event(Launched(at=now, record=launch)), 0)
+            if preparing:
+                data += frame(encode_event(Preparing(at=now)), len(data))
             with self._work_lock("a launch"):
                 self._add(launch, data)
 
@@ -301,15 +306,22 @@ class Workroom:
 
 def _check_outside(path: str) -> None:
     """Refuse a folder that lies in a repository, where whoever may write there could change it."""
+    around = repository_around(path)
+    if around is not None:
+        message = (
+            f"{shorten(os.fsencode(path))} lies in the repository at {shorten(os.fsencode(around))}"
+        )
+        raise ImportRefused(STATE_UNSAFE, message)
+
+
+def repository_around(path: str) -> str | None:
+    """The innermost folder, from ``path`` upwards, that looks like a repository; None if none."""
     at = os.path.realpath(path)
     while True:
         parts = ("HEAD", "objects", "refs")
         if os.path.lexists(f"{at}/.git") or all(os.path.lexists(f"{at}/{part}") for part in parts):
-            message = (
-                f"{shorten(os.fsencode(path))} lies in the repository at {shorten(os.fsencode(at))}"
-            )
-            raise ImportRefused(STATE_UNSAFE, message)
+            return at
         parent = os.path.dirname(at)
         if parent == at:
-            return
+            return None
         at = parent

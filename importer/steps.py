@@ -149,15 +149,20 @@ class _Import:
             raise
 
     def _run(self) -> ImportResult:
-        if self._file.last(Discarded) is not None:
-            raise ImportRefused(LAUNCH_DISCARDED, f"launch {self._record.launch} was discarded")
+        self._check_alive()
         self._repository.check(self._record.common_dir)
         # What an earlier import left is finished or taken back before anything new is begun.
         recover.settle(self._repository, self._file, self._lock)
+        # A launch whose preparation did not end is given up by that.
+        self._check_alive()
         receipt = self._file.receipt()
         if receipt is not None and publish.is_whole(self._repository, receipt):
             return ImportResult(receipt, None, self._seconds, self._held)
         return self._all_steps(receipt)
+
+    def _check_alive(self) -> None:
+        if self._file.last(Discarded) is not None:
+            raise ImportRefused(LAUNCH_DISCARDED, f"launch {self._record.launch} was discarded")
 
     def _all_steps(self, known: Receipt | None) -> ImportResult:
         files = self._world.files

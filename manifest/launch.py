@@ -34,8 +34,8 @@ from packparse.objectformat import FORMATS
 from packparse.policy import Policy, named, parse
 
 __all__ = [
-    "Discarded", "Event", "Folder", "Launch", "Launched", "PolicyText", "Publishing",
-    "Refused", "Seed", "Verified", "decode_event", "encode_event",
+    "Discarded", "Event", "Folder", "Launch", "Launched", "PolicyText", "Preparing", "Publishing",
+    "Ready", "Refused", "Seed", "Verified", "decode_event", "encode_event",
 ]  # fmt: skip
 
 
@@ -154,13 +154,24 @@ class Event(Record, frozen=True, tag_field="state"):
 
 
 class Launched(Event, frozen=True, tag="launched"):
-    """The first event: the producer may start."""
+    """The first event: what the launch is. Unless it is being prepared its producer may start."""
 
     record: Launch
 
     def check(self) -> None:
         """Raise RecordError as the record does."""
         self.record.check()
+
+
+class Preparing(Event, frozen=True, tag="preparing"):
+    """The folder that the export folder is in is made by us, and is not whole yet.
+
+    It holds everything that the producer is given. Until ``Ready`` no producer may start.
+    """
+
+
+class Ready(Event, frozen=True, tag="ready"):
+    """The folder is whole, and durable: the producer may start."""
 
 
 class Verified(Event, frozen=True, tag="verified"):
@@ -189,7 +200,7 @@ class Discarded(Event, frozen=True, tag="discarded"):
     """Nothing rests on the launch any more."""
 
 
-_ALL = (Launched, Verified, Publishing, Refused, Discarded)
+_ALL = (Launched, Preparing, Ready, Verified, Publishing, Refused, Discarded)
 _TYPES: dict[str, type[Event]] = {str(kind.__struct_config__.tag): kind for kind in _ALL}
 
 

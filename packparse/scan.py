@@ -111,14 +111,24 @@ def find_policy(name: str) -> Policy:
     Raises MisuseError, PackError (cannotRead).
     """
     from packparse import policy
+
+    text = policy_text(name)
+    return policy.named(name) if text is None else policy.parse(text, name)
+
+
+def policy_text(name: str) -> str | None:
+    """The text of the policy in the file ``name``; None where one ships under that name.
+
+    Raises MisuseError, PackError (cannotRead).
+    """
     from packparse.policies import TEXTS
 
     if name == "candidate" or name in TEXTS:
-        return policy.named(name)
+        return None
     if name.isidentifier() and not os.path.exists(name):
         message = f"no policy {name!r}: give a file, or one of {', '.join(TEXTS)}"
         raise MisuseError(message)
-    return policy.parse(read_policy(name), name)
+    return read_policy(name)
 
 
 def read_policy(path: str) -> str:

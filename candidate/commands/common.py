@@ -9,6 +9,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import candidate.errors  # noqa: F401 - adds its codes to the registry
 from importer.repository import Repository
 from importer.state import State
 from manifest.errors import REGISTRY
@@ -17,7 +18,7 @@ from packparse.errors import MisuseError
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from importer.errors import ImporterError
     from importer.launches import Shown
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other name
 
 __all__ = [
-    "CODES", "add_command", "add_moved", "as_object", "error_object", "nothing_in", "opened_for",
-    "opened_state", "print_object",
+    "CODES", "add_command", "add_moved", "add_progress", "as_object", "error_object", "nothing_in",
+    "opened_for", "opened_state", "print_object", "teller",
 ]  # fmt: skip
 
 # Of all that is refused, by packcheck or by an import.
@@ -72,13 +73,38 @@ def add_moved(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    """The option that says whether it is told what is done."""
+    parser.add_argument(
+        "--progress",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="tell on standard error what is done (default: auto, on a terminal)",
+    )
+
+
+def teller(parsed: argparse.Namespace) -> Callable[[str], None]:
+    """What is called with each thing that is done as it begins."""
+    if parsed.progress == "never" or (parsed.progress == "auto" and not sys.stderr.isatty()):
+        return lambda _what: None
+    return _tell
+
+
+def _tell(what: str) -> None:
+    sys.stderr.write(f"git candidate: {what}\n")
+    sys.stderr.flush()
+
+
 @contextmanager
-def opened_state(parsed: argparse.Namespace) -> Iterator[State]:
-    """The state folder that was asked for, which has to be there: a wrong one looks empty."""
+def opened_state(parsed: argparse.Namespace, *, make: bool = False) -> Iterator[State]:
+    """The state folder that was asked for.
+
+    Unless one may be made it has to be there: a wrong one looks empty.
+    """
     path = parsed.state
     if path is None:
-        path = os.environ.get("GIT_CANDIDATE_STATE") or _default()
-    with State(path, make=False) as state:
+        path = os.environ.get("GIT_CANDIDATE_STATE") or _default(make=make)
+    with State(path, make=make) as state:
         yield state
 
 
@@ -91,11 +117,14 @@ def opened_for(state: State, record: Launch, moved: str | None = None) -> Iterat
         yield repository
 
 
-def _default() -> str:
+def _default(*, make: bool) -> str:
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     if not os.path.isabs(home):
         message = "there is no home folder to keep the state in; give --state DIR"
         raise MisuseError(message)
+    if make:
+        # The XDG base directory specification: whoever writes makes it, with this mode.
+        os.makedirs(home, mode=0o700, exist_ok=True)
     return f"{home}/git-candidate"
 
 
