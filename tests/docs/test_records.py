@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from manifest import atoms, receipt, v1
+from manifest import atoms, receipt, ticket, v1
 from manifest.codec import Record
 from manifest.launch import Launch
 from packparse.escape import quote
@@ -27,6 +27,7 @@ from tests.support.launches import Scene, launch, make_host
 MANIFEST = read(DOCS / "reference" / "manifest-v1.md")
 LAUNCHES = read(DOCS / "reference" / "launch-record.md")
 RECEIPT = read(DOCS / "reference" / "receipt-v1.md")
+TICKET = read(DOCS / "reference" / "ticket-v1.md")
 KINDS = ("Name", "LaunchId", "Oid", "Digest", "FileName", "FormatName", "Amount", "QuotedPath")
 CODE = r"^[A-Za-z0-9]{1,64}\Z"
 ROW = re.compile(r"^\| `([\w.\[\]]+)` \| (.+?) \| .+ \|$", re.MULTILINE)
@@ -85,6 +86,7 @@ def fields_of(kind: type[Record], prefix: str = "") -> Iterator[tuple[str, str]]
         pytest.param(RECEIPT, "Fields of a receipt", receipt.Receipt, "sha256", id="of a receipt"),
         pytest.param(RECEIPT, "Fields of a refusal", receipt.Refusal, "sha256", id="of a refusal"),
         pytest.param(LAUNCHES, "Fields", Launch, "", id="of a launch"),
+        pytest.param(TICKET, "Fields", ticket.Ticket, "", id="of a ticket"),
     ],
 )
 def test_the_fields_are_those_of_the_record(
@@ -119,6 +121,21 @@ def test_a_code_is_what_is_said_of_it() -> None:
     hint = get_type_hints(receipt.Refusal, include_extras=True)["code"]
     assert get_args(hint)[1].pattern == CODE
     assert f"`{CODE}`" in RECEIPT
+
+
+# --- the example of a ticket --------------------------------------------------------------------
+
+
+def test_the_example_is_the_ticket_of_the_launch_that_the_manifest_is_from() -> None:
+    (line,) = [block for kind, block in FENCED.findall(TICKET) if kind == "json"]
+    shown = ticket.read(line.encode())
+    assert ticket.write(shown) == line.encode()
+    _, manifest, key = example()
+    assert shown.key == key
+    assert shown.artifact == manifest.artifact.name
+    for name in set(shown.__struct_fields__) - {"key", "artifact"}:
+        assert getattr(shown, name) == getattr(manifest, name)
+    assert f"The whole file has at most {ticket.LARGEST:,} bytes." in TICKET
 
 
 # --- the example of a manifest ------------------------------------------------------------------
