@@ -21,17 +21,16 @@ import sh
 
 from importer.durable import Identity, identity, read_up_to
 from importer.errors import GIT_FAILED, ImportFailed
-from importer.world import GIT_SECONDS
+from importer.world import GIT_SECONDS, World
 from packparse.escape import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from importer.world import World
     from packparse.objectformat import ObjectFormat
 
-__all__ = ["Bench", "Caps", "Outcome", "Process", "Program", "ask", "bench", "program", "readable",
-           "run", "start"]  # fmt: skip
+__all__ = ["Bench", "Caps", "Outcome", "Process", "Program", "Workplace", "ask", "bench", "given",
+           "program", "readable", "run", "start", "workplace"]  # fmt: skip
 
 # How long a process has to end by itself once it is told to.
 _GRACE = 2.0
@@ -100,6 +99,22 @@ class Bench(NamedTuple):
     world: World
 
 
+class Workplace(NamedTuple):
+    """A folder of somebody else's, and the environment of git in it: there its own repository is.
+
+    What that repository's configuration has git do, is done.
+    """
+
+    path: str
+    environment: Mapping[str, str]
+    world: World
+
+
+def workplace(world: World, path: str, **more: str) -> Workplace:
+    """A folder to run git in; ``more`` are variables that git gets beside the usual ones."""
+    return Workplace(path, _environment() | more, world)
+
+
 @contextmanager
 def bench(
     world: World,
@@ -139,29 +154,31 @@ def bench(
 
 
 def run(
-    bench: Bench,
+    at: Bench | Workplace,
     arguments: Sequence[str],
     *,
     stdin: int | None = None,
+    stdout: int | None = None,
     caps: Caps = Caps(),  # noqa: B008 - immutable
     keep: Sequence[int] = (),
     patience: float | None = None,
 ) -> Outcome:
     """Run git to its end. ``keep`` are descriptors that it inherits, and so holds while it lives.
 
-    It has ``patience`` seconds, those of the world where none are given.
-
-    Raises ImportFailed: gitFailed, where it cannot be started or takes too long. How it ended is
-    for the caller to judge.
+    It has ``patience`` seconds, those of the world where none are given. Of what it writes the
+    first 64 KiB are in the outcome; all of it is in ``stdout``, if that is given, and none in the
+    outcome then. Raises ImportFailed: gitFailed, where it cannot be started or takes too long. How
+    it ended is for the caller to judge.
     """
     with _scratch() as (out, err):
-        process = start(bench, arguments, stdin=stdin, stdout=out, stderr=err, caps=caps, keep=keep)
-        status = process.wait(bench.world.git_seconds if patience is None else patience)
+        to = out if stdout is None else stdout
+        process = start(at, arguments, stdin=stdin, stdout=to, stderr=err, caps=caps, keep=keep)
+        status = process.wait(at.world.git_seconds if patience is None else patience)
         return Outcome(status, _read(out), _read(err))
 
 
 def start(
-    bench: Bench,
+    at: Bench | Workplace,
     arguments: Sequence[str],
     *,
     stdin: int | None,
@@ -171,14 +188,37 @@ def start(
     keep: Sequence[int] = (),
 ) -> Process:
     """Start git. Raises ImportFailed: gitFailed."""
-    return _start(
-        (*_SWITCHES, *arguments),
-        bench.environment,
-        cwd=bench.path,
-        descriptors=(stdin, stdout, stderr),
-        caps=caps,
-        keep=keep,
-    )
+    with ExitStack() as theirs, ExitStack() as ours:
+        life, alive = os.pipe()
+        ours.callback(os.close, life)
+        theirs.callback(os.close, alive)
+        null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        theirs.callback(os.close, null)
+        inherited = {alive, *keep}
+        source = open(null if stdin is None else stdin, "rb", closefd=False)  # noqa: SIM115 - no owner
+        try:
+            running = _command(program().path)(
+                *_SWITCHES,
+                *arguments,
+                _in=source,
+                _out=stdout,
+                _err=stderr,
+                _env=dict(at.environment),
+                _cwd=at.path,
+                _bg=True,
+                _bg_exc=False,
+                _tty_in=False,
+                _tty_out=False,
+                _new_group=True,
+                _pass_fds=inherited,
+                _preexec_fn=_in_child(caps, inherited),
+            )
+        except (sh.ForkException, sh.CommandNotFound, OSError) as error:
+            last = str(error).strip().rpartition("\n")[2].strip()
+            reason = shorten(last.encode("utf-8", "replace"))
+            raise ImportFailed(GIT_FAILED, f"git cannot be started: {reason}") from None
+        ours.pop_all()
+        return Process(running, life)
 
 
 class Process:
@@ -269,72 +309,27 @@ def readable(descriptor: int, seconds: float) -> bool:
 
 def ask(path: str, *arguments: str) -> Outcome:
     """Run git in a folder of somebody else's, to learn about it. Raises ImportFailed: gitFailed."""
-    with _scratch() as (out, err):
-        process = _start(
-            (*_SWITCHES, *arguments),
-            _environment(),
-            cwd=path,
-            descriptors=(None, out, err),
-            caps=Caps(),
-            keep=(),
-        )
-        return Outcome(process.wait(GIT_SECONDS), _read(out), _read(err))
+    return run(workplace(World(), path), arguments)
+
+
+@contextmanager
+def given(data: bytes = b"") -> Iterator[int]:
+    """A file without a name, for a process to read from its beginning, or to write to."""
+    descriptor = os.memfd_create("given")
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
 def _scratch() -> Iterator[tuple[int, int]]:
     """Two files without a name, for what a process writes."""
-    out = os.memfd_create("stdout")
-    try:
-        err = os.memfd_create("stderr")
-        try:
-            yield out, err
-        finally:
-            os.close(err)
-    finally:
-        os.close(out)
-
-
-def _start(
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    *,
-    cwd: str,
-    descriptors: tuple[int | None, int, int],
-    caps: Caps,
-    keep: Sequence[int],
-) -> Process:
-    stdin, stdout, stderr = descriptors
-    with ExitStack() as theirs, ExitStack() as ours:
-        life, alive = os.pipe()
-        ours.callback(os.close, life)
-        theirs.callback(os.close, alive)
-        null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        theirs.callback(os.close, null)
-        inherited = {alive, *keep}
-        source = open(null if stdin is None else stdin, "rb", closefd=False)  # noqa: SIM115 - no owner
-        try:
-            running = _command(program().path)(
-                *arguments,
-                _in=source,
-                _out=stdout,
-                _err=stderr,
-                _env=dict(environment),
-                _cwd=cwd,
-                _bg=True,
-                _bg_exc=False,
-                _tty_in=False,
-                _tty_out=False,
-                _new_group=True,
-                _pass_fds=inherited,
-                _preexec_fn=_in_child(caps, inherited),
-            )
-        except (sh.ForkException, sh.CommandNotFound, OSError) as error:
-            last = str(error).strip().rpartition("\n")[2].strip()
-            reason = shorten(last.encode("utf-8", "replace"))
-            raise ImportFailed(GIT_FAILED, f"git cannot be started: {reason}") from None
-        ours.pop_all()
-        return Process(running, life)
+    with given() as out, given() as err:
+        yield out, err
 
 
 class Program(NamedTuple):

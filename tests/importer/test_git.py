@@ -172,6 +172,22 @@ def test_of_what_it_writes_the_beginning_is_read(fake: FakeGit, room: Path) -> N
     assert outcome == (0, bytes(64 << 10), bytes(64 << 10))
 
 
+def test_all_that_it_writes_is_in_the_file_that_it_is_given(fake: FakeGit, room: Path) -> None:
+    fake.script("head -c 300000 /dev/zero; echo err >&2")
+    before = open_descriptors()
+    with git.given() as out, bench(room) as made:
+        assert git.run(made, [], stdout=out) == (0, b"", b"err\n")
+        assert os.fstat(out).st_size == 300_000
+    assert open_descriptors() == before
+
+
+def test_in_a_folder_of_somebody_else_it_reads_what_it_is_given(fake: FakeGit, room: Path) -> None:
+    fake.script('pwd; echo "$GIT_DIR $GRAFTS"; cat')
+    place = git.workplace(World(), str(room), GRAFTS="none")
+    with git.given(b"given") as data:
+        assert git.run(place, [], stdin=data).stdout == f"{room}\n none\ngiven".encode()
+
+
 TOLD = {
     "lines": (b"fatal: bad\n  object\n", "fatal: bad object"),
     "nothing": (b"", ""),
