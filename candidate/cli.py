@@ -14,6 +14,7 @@ from candidate.commands import (
     demonstrating,
     discard,
     explain,
+    export,
     importing,
     launching,
     listing,
@@ -40,6 +41,7 @@ _STATUS = "\n".join(
 )
 _COMMANDS = (
     launching,
+    export,
     importing,
     check,
     recover,

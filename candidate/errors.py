@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importer.errors import ImporterError
 from manifest.errors import refusal
-from packparse.codes import ENVIRONMENT, INCOMPLETE, POLICY, USAGE
+from packparse.codes import ENVIRONMENT, INCOMPLETE, LIMIT, POLICY, USAGE
 
 __all__ = ["CandidateError"]
 
@@ -22,6 +22,24 @@ TICKET_MISSING = refusal(
     INCOMPLETE,
     "The export folder has no ticket, which says what the launch is and holds its key.",
     "Give the export folder of the launch, with --to; in the sandbox it is /export.",
+)
+NO_WORKSPACE = refusal(
+    "noWorkspace",
+    USAGE,
+    "The folder to export from is no work tree of a git repository.",
+    "Run it in the workspace of the launch; in the sandbox it is /workspace.",
+)
+TIP_UNKNOWN = refusal(
+    "tipUnknown",
+    USAGE,
+    "The revision to export names no commit of the workspace.",
+    "Commit the work first, or name a branch or a commit.",
+)
+EXPORT_TOO_LARGE = refusal(
+    "exportTooLarge",
+    LIMIT,
+    "The workspace has more commits on top of the base than a manifest can list.",
+    "Squash commits that belong together.",
 )
 NOTHING_TO_EXPORT = refusal(
     "nothingToExport",

@@ -14,14 +14,17 @@ from msgspec import Meta
 from packparse.escape import quote, unquote
 
 __all__ = [
-    "COMMITS", "LISTED_PATHS", "Amount", "CodeName", "Digest", "FileName", "FormatName", "LaunchId",
-    "Name", "Oid", "QuotedPath", "Sentence", "is_launch_id", "pack_path", "unpack_path",
+    "COMMITS", "LISTED_PATHS", "LONGEST_QUOTED", "Amount", "CodeName", "Digest", "FileName",
+    "FormatName", "LaunchId", "Name", "Oid", "QuotedPath", "Sentence", "is_launch_id", "pack_path",
+    "unpack_path",
 ]  # fmt: skip
 
 # More than any preset lets through; a list of so many ids is what makes a manifest long.
 COMMITS = 10_000
 # Enough for a person to act on.
 LISTED_PATHS = 100
+# A path of 4,096 bytes, each as four characters, and the quotes.
+LONGEST_QUOTED = 16_400
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._:/#@+=,-]{0,127}\Z"
 _LAUNCH = r"^[0-9a-f]{32}\Z"
@@ -40,7 +43,7 @@ CodeName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,64}\Z")]
 # JSON numbers up to here are exact in every reader.
 Amount = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 # A path as git prints it; see `unpack_path`.
-QuotedPath = Annotated[str, Meta(min_length=1, max_length=16_400, pattern=r"^[ -~]+\Z")]
+QuotedPath = Annotated[str, Meta(min_length=1, max_length=LONGEST_QUOTED, pattern=r"^[ -~]+\Z")]
 # Text for people: printable ASCII.
 Sentence = Annotated[str, Meta(max_length=2_000, pattern=r"^[ -~]*\Z")]
 

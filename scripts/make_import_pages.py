@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # The script also runs where the package is not installed.
 sys.path.insert(0, str(ROOT))
 
-import importer.errors  # noqa: E402, F401 - adds its codes to the registry
+import candidate.errors  # noqa: E402, F401 - adds its codes to the registry, and so does
+import importer.errors  # noqa: E402, F401 - this one
 from manifest.errors import REGISTRY  # noqa: E402 - needs the path set above
 from packparse import codes  # noqa: E402
 from scripts.help_texts import help_text  # noqa: E402
@@ -23,7 +24,8 @@ _NOTICE = "<!-- Made by scripts/make_docs.py. Change the source it reads, not th
 _REFUSALS_INTRO = """\
 # Refusals
 
-An import that does not end with a receipt ends with one code.
+An import that does not end with a receipt ends with one code, and so does an export that writes
+no manifest.
 It is one of those below, or one of the [checks](checks.md) where packcheck's verdict refuses the
 artifact.
 A code is never renamed and never used again for something else.
@@ -109,6 +111,39 @@ _STATES = {
     "refused": "The last import was refused. It can be tried again.",
     "discarded": "The launch was given up. Nothing is imported under it any more.",
 }
+
+_EXPORT_TEXT = """\
+This is for the producer, inside of its sandbox.
+It writes a bundle of the commits from the base to `--tip`, and the
+[manifest](manifest-v1.md) beside it, into the export folder; the [ticket](ticket-v1.md) in there
+says what the launch is.
+Where there is no Python, `sh /export/export.sh` does the same from inside of the workspace, and
+writes [the same bytes](ticket-v1.md#the-script).
+
+Uncommitted work is never exported: how many paths there are is told, and noted in the manifest with
+the first 100 of them.
+It may be run again, after more commits or after it was killed.
+The old manifest goes before the new artifact gets its name, and the new one comes last, so a
+manifest is always beside the artifact that it speaks of.
+
+Never run it in the workspace of a producer that you do not trust: git does what the configuration
+of a workspace says.
+"""
+_EXPORT_FIELDS = (
+    ("schema", "string", "Always `git-candidate.export/1`."),
+    ("launch", "string", "The id of the launch."),
+    ("base", "string", "The base."),
+    ("candidate", "string", "The commit that was exported."),
+    ("commits", "integer", "How many commits there are from the base to it."),
+    ("artifact", "object", "The bundle, as the [manifest](manifest-v1.md#fields) has it."),
+    ("artifact.name", "string", "Its name in the export folder."),
+    ("artifact.bytes", "integer", "Its size."),
+    ("artifact.sha256", "string", "Its SHA-256."),
+    ("artifact.objects", "integer", "The number of objects in its pack."),
+    ("workspace", "object", "What is not exported, since it is not committed."),
+    ("workspace.dirty", "integer", "How many paths there are."),
+    ("workspace.paths", "list", "The first of them, [quoted](manifest-v1.md#paths)."),
+)  # fmt: skip
 
 _CHECK_TEXT = """\
 Gives both verdicts on a bundle that need not come from a launch, and imports nothing.
@@ -258,6 +293,7 @@ _EXPLAIN_FIELDS = (
 
 _COMMANDS = {
     "": ("The commands that exist, and what the exit status means.\n", ()),
+    "export": (_EXPORT_TEXT, _EXPORT_FIELDS),
     "check": (_CHECK_TEXT, _CHECK_FIELDS),
     "recover": (_RECOVER_TEXT, _RECOVER_FIELDS),
     "show": (_SHOW_TEXT, _SHOW_FIELDS),

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from candidate import cli
-from tests.support.launches import Scene, launch, make_host
+from tests.support.exports import Producer, copy_producer, make_producer
+from tests.support.launches import Format, Scene, launch, make_host
 
 
 @pytest.fixture
@@ -47,3 +48,16 @@ def as_json(run: Run, *arguments: str) -> dict[str, Any]:
     assert out.count("\n") == 1
     found: dict[str, Any] = json.loads(out)
     return found
+
+
+@pytest.fixture(scope="session")
+def launched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Scene, Producer]]:
+    """For each object format a launch, and its producer with nothing done; both stay so."""
+    formats: tuple[Format, ...] = ("sha1", "sha256")
+    return {fmt: make_producer(tmp_path_factory.mktemp(fmt), fmt) for fmt in formats}
+
+
+@pytest.fixture
+def producer(launched: dict[str, tuple[Scene, Producer]], tmp_path: Path) -> Producer:
+    """A producer that has done nothing yet."""
+    return copy_producer(launched["sha1"][1], tmp_path)

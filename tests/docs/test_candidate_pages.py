@@ -15,6 +15,7 @@ from manifest.errors import REGISTRY
 from manifest.launch import Event
 from packparse import checks
 from tests.docs.test_docs import DOCS, fields_of, read, section
+from tests.support.exports import make_producer
 from tests.support.launches import Scene, launch, make_host
 
 COMMANDS = DOCS / "reference" / "git-candidate.md"
@@ -79,6 +80,15 @@ def test_the_fields_of_each_answer_are_described(
     listed = told(capsys, scene, "list")
     assert names_of(listed) == fields_in("list")
     assert names_of(told(capsys, scene, "show", "no launch")) == fields_in("error")
+
+
+def test_the_fields_of_what_an_export_answers_are_described(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, producer = make_producer(tmp_path)
+    producer.commit({"new": "new\n"})
+    assert producer.by_command("--format", "json") == 0
+    assert names_of(json.loads(capsys.readouterr().out)) == fields_in("export")
 
 
 def test_the_states_are_those_of_the_journal() -> None:

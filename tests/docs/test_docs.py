@@ -190,7 +190,7 @@ def test_every_make_target_exists(page: Path) -> None:
 PROGRAMS = {
     "packcheck": (("", "verify", "explain", "checks"), "command-line.md"),
     "git candidate": (
-        ("", "check", "recover", "show", "list", "discard", "explain"),
+        ("", "export", "check", "recover", "show", "list", "discard", "explain"),
         "git-candidate.md",
     ),
 }
