@@ -225,7 +225,7 @@ def _fill(it: _Launching, seeded: seed.Seeded, wanted: tree.Plan) -> None:
                 seed.write_pack(repository, seeded, objects, where)
         ticketed = ticket.write(ticket.Ticket.of(record))
         files.write_new(ticket.NAME, ticketed, at=exported, durable=False)
-        files.write_new(export.SCRIPT, export.script(), at=exported, mode=0o755, durable=False)
+        files.write_new(ticket.SCRIPT, export.script(), at=exported, mode=0o755, durable=False)
 
 
 def _shown(path: str) -> str:

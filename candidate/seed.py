@@ -7,8 +7,6 @@ no ref, remote, configuration, hook, alternate or reflog, and no file but those 
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from importer import git
@@ -27,7 +25,7 @@ from packparse.limits import Limits
 from packparse.objects import commit as commits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from importer.durable import Files
     from importer.repository import Repository
@@ -153,7 +151,8 @@ def write_pack(repository: Repository, seeded: Seeded, objects: int, path: str) 
     contents. Nothing is durable. Raises ImportRefused (baseMissing), ImportFailed (gitFailed,
     storeCorrupt).
     """
-    with _listed(seeded) as listed, repository.bench(path) as bench:
+    names = "".join(f"{oid.hex()}\n" for oid in seeded.kinds).encode()
+    with git.given(names) as listed, repository.bench(path) as bench:
         packed = _run(
             bench,
             ("pack-objects", "-q", "--delta-base-offset", "--window=0", f"{path}/pack/pack"),
@@ -175,19 +174,6 @@ def write_pack(repository: Repository, seeded: Seeded, objects: int, path: str) 
 def _run(bench: git.Bench, arguments: tuple[str, ...], stdin: int | None) -> git.Outcome:
     patience = bench.world.git_seconds * _PATIENCE
     return git.run(bench, arguments, stdin=stdin, caps=_CAPS, patience=patience)
-
-
-@contextmanager
-def _listed(seeded: Seeded) -> Iterator[int]:
-    """An open file that names all objects, one in each line."""
-    listed = os.memfd_create("objects")
-    try:
-        with open(listed, "wb", closefd=False) as file:
-            file.writelines(oid.hex().encode() + b"\n" for oid in seeded.kinds)
-        os.lseek(listed, 0, os.SEEK_SET)
-        yield listed
-    finally:
-        os.close(listed)
 
 
 def _ids(repository: Repository, packs: int, name: str) -> set[bytes]:
