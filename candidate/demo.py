@@ -186,8 +186,8 @@ def _offer(
         refusal = Refusal(made.title, made.code, error.code.name, error.message)
     else:
         refusal = Refusal(made.title, made.code, "", "imported")
-    mark = "" if refusal.code == made.code else f" INSTEAD OF {made.code}"
-    say(f"{made.title}: refused, {refusal.code}{mark}")
+    how = f"refused, {refusal.code}" if refusal.code else "IMPORTED"
+    say(f"{made.title}: {how}" + f" INSTEAD OF {made.code}" * (refusal.code != made.code))
     return refusal
 
 

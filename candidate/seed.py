@@ -20,7 +20,6 @@ from importer.errors import (
 )
 from importer.packindex import read_index
 from packparse.entry import COMMIT
-from packparse.errors import PackError
 from packparse.limits import Limits
 from packparse.objects import commit as commits
 
@@ -63,25 +62,22 @@ def gather(repository: Repository, base: bytes, *, full: bool) -> Seeded:
     trees are read and hashed, blobs are named by them. Raises ImportRefused: baseMissing,
     seedTooLarge; ImportFailed.
     """
-    root, parents = _links(repository, base)
+    content = _content(repository, base)
     cut = _shallow(repository)
     seeded = SeededSet(repository.reader, repository.object_format, [base], full=full, boundary=cut)
     kinds = seeded.everything()
+    # It was read once already, so it can be.
+    root, parents = commits.links(content, repository.object_format.width, _ANY)
     boundary = cut.intersection(kinds) if full else frozenset([base] if parents else [])
     return Seeded(base, root, kinds, boundary)
 
 
-def _links(repository: Repository, base: bytes) -> tuple[bytes, bytes]:
-    """The tree and the parents of a commit."""
+def _content(repository: Repository, base: bytes) -> bytes:
     given = repository.reader.read(base)
     if given is None or given[0] != COMMIT:
         reason = "not a commit" if given else "not in the repository"
         raise ImportRefused(BASE_MISSING, f"{base.hex()} is {reason}")
-    try:
-        return commits.links(given[1], repository.object_format.width, _ANY)
-    except PackError as error:
-        message = f"{base.hex()} is malformed: {error.message}"
-        raise ImportFailed(STORE_CORRUPT, message, retry=False) from None
+    return given[1]
 
 
 def _shallow(repository: Repository) -> frozenset[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -61,17 +62,16 @@ def run(parsed: argparse.Namespace) -> int:
     with opened_state(parsed) as state:
         record = show(state, parsed.launch).record
         with opened_for(state, record, parsed.repo) as repository:
-            import_candidate(
+            receipt = import_candidate(
                 repository,
                 parsed.launch,
                 on_step=lambda step: tell(f"step {step} of {Step.RECEIPT}, {STEPS[step]}"),
-            )
+            ).receipt
             where = repository.path
         shown = show(state, parsed.launch)
     if parsed.format == "json":
         print_object(as_object(shown, proven=True))
     else:
         sys.stdout.write(as_text(shown))
-        if shown.receipt is not None:
-            sys.stdout.write(f"  git --git-dir={where} log {shown.receipt.candidate}\n")
+        sys.stdout.write(f"  git --git-dir={shlex.quote(where)} log {receipt.candidate}\n")
     return 0

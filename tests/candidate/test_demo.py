@@ -11,6 +11,8 @@ import pytest
 
 from candidate import cli, demo, hostile, sandbox
 from candidate.errors import SANDBOX_MISSING, CandidateError
+from importer.repository import Repository
+from importer.steps import ImportResult, import_candidate
 from packparse.objectformat import SHA1
 from tests.support.launched import has_sandbox
 from tests.support.packs import oid
@@ -81,6 +83,25 @@ def test_it_is_only_well_if_nothing_got_through_and_nothing_changed(
     monkeypatch.setattr(demo, "run", lambda *_arguments, **_named: result)
     status, out, _ = run(capfd)
     assert (status, "OTHERWISE" in out) == ((0, False) if well else (3, True))
+
+
+def test_what_gets_through_is_told(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = import_candidate
+    count = iter(range(10))
+
+    def lenient(repository: Repository, launch: str) -> ImportResult:
+        # The third one, which is the second hostile one.
+        if next(count) == 2:
+            return None  # type: ignore[return-value]
+        return real(repository, launch)
+
+    monkeypatch.setattr(demo, "import_candidate", lenient)
+    status, out, _ = run(capfd)
+    assert status == 3
+    assert "for .git: IMPORTED INSTEAD OF hasDotgit\n" in out
+    assert "7 of 8 hostile artifacts refused for the right reason" in out
 
 
 def test_a_git_that_cannot_make_the_host_is_told(

@@ -18,7 +18,7 @@ from importer.state import State
 from importer.steps import import_candidate
 from importer.world import World
 from manifest import ticket
-from manifest.launch import PolicyText
+from manifest.launch import Launch, PolicyText
 from packparse.errors import MisuseError, PackError
 from tests.support.aftermath import names
 from tests.support.candidates import Folder, link, program, submodule
@@ -369,6 +369,24 @@ def test_a_launch_that_fails_leaves_nothing_but_a_record_that_it_was_given_up(
             import_candidate(repository, shown.record.launch)
         launch(repository, str(tmp_path / "one"), order(host.base))
     assert (tmp_path / "one" / "workspace").is_dir()
+
+
+def test_a_launch_that_somebody_discards_meanwhile_is_not_made(tmp_path: Path) -> None:
+    host = make_host(tmp_path)
+    with State(str(tmp_path / "state")) as other, Repository(str(host.repo), other) as another:
+
+        class Hasty(State):
+            def add(self, launch: Launch, *, preparing: bool = False) -> None:
+                super().add(launch, preparing=preparing)
+                discard(another, launch.launch)
+
+        with (
+            Hasty(str(tmp_path / "state")) as state,
+            Repository(str(host.repo), state) as repository,
+            pytest.raises(ImporterError, match="launchDiscarded"),
+        ):
+            launch(repository, str(tmp_path / "one"), order(host.base))
+    assert names(tmp_path / "one") == {"export"}
 
 
 def test_a_launch_that_fails_and_cannot_be_swept_says_what_went_wrong_first(

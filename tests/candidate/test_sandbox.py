@@ -264,6 +264,16 @@ def test_what_a_producer_does_to_its_repository_changes_nothing_on_the_host(
     assert not canary.exists()
 
 
+def test_where_the_system_has_folders_instead_of_links_these_are_shown(
+    made: Launched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os.path, "islink", lambda _path: False)
+    command = sandbox.sandboxed("bwrap", str(made.folder), ["true"]).command
+    at = command.index("/lib")
+    assert command[at - 1 : at + 2] == ["--ro-bind", "/lib", "/lib"]
+    assert "--symlink" not in command
+
+
 # --- where there is none ------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from packparse.entry import KIND_NAMES
 from tests.support.fakegit import faked
 from tests.support.gitrepo import git
 from tests.support.launched import launched
-from tests.support.launches import Format, make_host
+from tests.support.launches import Format, commit, make_host
 
 
 def objects(repo: Path) -> set[str]:
@@ -128,23 +128,44 @@ def test_a_damaged_list_of_shallow_commits_is_not_guessed_at(tmp_path: Path, nam
             seed.gather(opened, bytes.fromhex(host.base), full=False)
 
 
-def test_an_object_that_lies_about_its_id_is_not_given_to_anybody(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of", ["the base", "its history alone"])
+def test_an_object_that_lies_about_its_id_is_not_given_to_anybody(tmp_path: Path, of: str) -> None:
     host = make_host(tmp_path)
-    blob = git(host.repo, "rev-parse", "HEAD~1:dir0/file0.txt").stdout.decode().strip()
-    git(host.repo, "repack", "-adfq", "--depth=0")
-    (pack,) = (host.common / "objects" / "pack").glob("*.pack")
-    content = pack.read_bytes()
-    for path in pack.parent.iterdir():
-        path.unlink()
-    git(host.repo, "unpack-objects", "-q", input=content)
+    base = commit(host.repo, commit(host.repo, host.base, {"x": b"old\n"}), {"x": b"new\n"})
+    revision = base if of == "the base" else f"{base}~1"
+    blob = git(host.repo, "rev-parse", f"{revision}:x").stdout.decode().strip()
+    for pack in (host.common / "objects" / "pack").glob("*.pack"):
+        content = pack.read_bytes()
+        for path in pack.parent.glob(f"{pack.stem}.*"):
+            path.unlink()
+        git(host.repo, "unpack-objects", "-q", input=content)
     lying = host.common / "objects" / blob[:2] / blob[2:]
     other = git(host.repo, "hash-object", "-w", "--stdin", input=b"lie\n").stdout.decode().strip()
     lying.chmod(0o600)
     lying.write_bytes((host.common / "objects" / other[:2] / other[2:]).read_bytes())
     with pytest.raises(ImporterError) as refused:
-        launched(host.repo, host.base, tmp_path, full=True)
+        launched(host.repo, base, tmp_path, full=True)
     assert refused.value.code.name == "storeCorrupt"
     assert list(tmp_path.glob("launch/*")) == []
+
+
+def test_a_pack_that_has_not_what_was_listed_is_not_given_to_anybody(tmp_path: Path) -> None:
+    host = make_host(tmp_path)
+    # It leaves the last one out.
+    short = 'head -n 3 > list; exec "$real" "$@" < list'
+    with faked(tmp_path, "pack-objects", short), pytest.raises(ImporterError) as refused:
+        launched(host.repo, host.base, tmp_path)
+    assert refused.value.code.name == "storeCorrupt"
+    assert "not what was listed" in refused.value.message
+
+
+def test_a_base_that_is_malformed_is_a_damaged_store(tmp_path: Path) -> None:
+    host = make_host(tmp_path)
+    made = git(
+        host.repo, "hash-object", "-w", "-t", "commit", "--literally", "--stdin", input=b"none\n"
+    )
+    with pytest.raises(ImporterError, match=r"storeCorrupt: .* is malformed"):
+        launched(host.repo, made.stdout.decode().strip(), tmp_path)
 
 
 def test_a_git_that_fails_is_told_and_nothing_is_left(tmp_path: Path) -> None:
