@@ -38,7 +38,7 @@ RUN_ALL := -m pytest -n $(JOBS) --dist worksteal
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test measured check format lint types coverage bench bench-import microbench corpus docs lock clean
+.PHONY: help demo test measured check format lint types coverage bench bench-import bench-launch microbench corpus docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +86,9 @@ bench: $(DEV) ## measure packcheck beside git: REPO=path, PACK=path, ARGS=...
 
 bench-import: $(DEV) ## measure an import beside git fetch: ARGS=...
 	$(BIN)/python -m bench.imports $(ARGS)
+
+bench-launch: $(DEV) ## measure writing trees and launching beside git: ARGS=...
+	$(BIN)/python -m bench.launches $(ARGS)
 
 microbench: $(DEV) ## time the layers of packparse one by one: PYTEST_ARGS=...
 	$(BIN)/python -m pytest -n 0 --benchmark-enable --benchmark-only \

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any, TypedDict
 
-__all__ = ["PARTS", "ImportTables", "Size", "Times"]
+__all__ = ["PARTS", "ImportTables", "Size", "Times", "facts", "ms", "ratio", "table"]
 
 
 class Size(TypedDict):
@@ -47,8 +47,7 @@ class ImportTables:
 
     def facts(self) -> str:
         """The machine, the date and the rounds."""
-        lines = [f"- {name}: {text}" for name, text in self._saved["machine"].items()]
-        return "\n".join([*lines, f"- rounds: {self._saved['rounds']}, alternating"])
+        return facts(self._saved)
 
     def totals(self) -> str:
         """Each size: our import beside git fetch."""
@@ -57,25 +56,25 @@ class ImportTables:
                 size["name"],
                 f"{size['bundle'] / 1e3:,.1f}",
                 f"{size['objects']:,}",
-                _ms(size["ours"]),
-                _ms(size["fetch"]),
-                _ratio(size["ours"], size["fetch"]),
-                _ms(size["unsynced"]),
+                ms(size["ours"]),
+                ms(size["fetch"]),
+                ratio(size["ours"], size["fetch"]),
+                ms(size["unsynced"]),
             ]
             for size in self._sizes
         ]
         head = ["candidate", "KB", "objects", "import, ms", "git fetch, ms", "ratio",
                 "import without fsync, ms"]  # fmt: skip
-        return _table(head, rows)
+        return table(head, rows)
 
     def hold(self) -> str:
         """How long L1 was held."""
         rows = [
-            [size["name"], f"{size['bundle'] / 1e3:,.1f}", _ms(size["held"]),
-             _ms(size["held_unsynced"])]
+            [size["name"], f"{size['bundle'] / 1e3:,.1f}", ms(size["held"]),
+             ms(size["held_unsynced"])]
             for size in self._sizes
         ]  # fmt: skip
-        return _table(["candidate", "KB", "L1 held, ms", "without fsync, ms"], rows)
+        return table(["candidate", "KB", "L1 held, ms", "without fsync, ms"], rows)
 
     def steps(self) -> str:
         """Where the time of an import goes."""
@@ -84,13 +83,13 @@ class ImportTables:
             [name.replace("_", " "), *(f"{size['steps'][name] * 1e3:.2f}" for size in self._sizes)]
             for name in names
         ]
-        return _table(["step, median ms", *(size["name"] for size in self._sizes)], rows)
+        return table(["step, median ms", *(size["name"] for size in self._sizes)], rows)
 
     def spawn(self) -> str:
         """What starting one git costs."""
         spawn: Times = self._saved["spawn"]
-        rows = [["with sh", _ms(spawn["sh"])], ["with subprocess", _ms(spawn["plain"])]]
-        return _table(["git version", "ms"], rows)
+        rows = [["with sh", ms(spawn["sh"])], ["with subprocess", ms(spawn["plain"])]]
+        return table(["git version", "ms"], rows)
 
 
 PARTS: dict[str, Callable[[ImportTables], str]] = {
@@ -102,15 +101,24 @@ PARTS: dict[str, Callable[[ImportTables], str]] = {
 }
 
 
-def _ms(seconds: Sequence[float]) -> str:
+def facts(saved: Mapping[str, Any]) -> str:
+    """The machine, the date and the rounds of a run."""
+    lines = [f"- {name}: {text}" for name, text in saved["machine"].items()]
+    return "\n".join([*lines, f"- rounds: {saved['rounds']}, alternating"])
+
+
+def ms(seconds: Sequence[float]) -> str:
+    """The median, in milliseconds."""
     return f"{median(seconds) * 1e3:.2f}"
 
 
-def _ratio(ours: Sequence[float], others: Sequence[float]) -> str:
+def ratio(ours: Sequence[float], others: Sequence[float]) -> str:
+    """The median ratio of runs of the same round, and the extremes."""
     ratios = [a / b for a, b in zip(ours, others, strict=True)]
     return f"{median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in markdown, its numbers to the right."""
     lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

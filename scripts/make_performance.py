@@ -1,8 +1,9 @@
 """Write the tables of docs/performance.md from saved runs of the benches.
 
 Those of ``python -m bench`` come from docs/performance.json, those of ``python -m bench.imports``
-from docs/performance-import.json. A table stands between the lines ``<!-- bench: NAME -->`` and
-``<!-- bench end -->``; the names are those of ``bench.tables`` and ``bench.importtables``.
+from docs/performance-import.json, those of ``python -m bench.launches`` from
+docs/performance-launch.json. A table stands between the lines ``<!-- bench: NAME -->`` and
+``<!-- bench end -->``; the names are those of ``bench.tables``, ``importtables``, ``launchtables``.
 Everything else on the page is written by hand and kept. ``--check`` writes nothing, prints a diff
 if the page is stale and exits 1 then.
 """
@@ -21,16 +22,18 @@ ROOT = Path(__file__).resolve().parent.parent
 # The script also runs where the package is not installed.
 sys.path.insert(0, str(ROOT))
 
-from bench import importtables, record, tables  # noqa: E402 - needs the path set above
+from bench import importtables, launchtables, record, tables  # noqa: E402 - needs the path above
 from bench.importtables import ImportTables  # noqa: E402
+from bench.launchtables import LaunchTables  # noqa: E402
 from bench.tables import Tables  # noqa: E402
 
 PAGE = ROOT / "docs" / "performance.md"
 NUMBERS = ROOT / "docs" / "performance.json"
 IMPORTS = ROOT / "docs" / "performance-import.json"
+LAUNCHES = ROOT / "docs" / "performance-launch.json"
 
 Part = Callable[[str], str]
-_PARTS = (*tables.PARTS, *importtables.PARTS)
+_PARTS = (*tables.PARTS, *importtables.PARTS, *launchtables.PARTS)
 
 # What stands where a run has nothing for a table; other tables leave nothing.
 _NOTHING = {"growth": "Not in this run."}
@@ -75,9 +78,14 @@ def stale() -> str:
 def _made(page: str) -> str:
     of_files = Tables(record.load(NUMBERS), markdown=True)
     of_imports = ImportTables(json.loads(IMPORTS.read_text("utf-8")))
-    return filled(
-        page, lambda name: (of_imports if name in importtables.PARTS else of_files).part(name)
-    )
+    of_launches = LaunchTables(json.loads(LAUNCHES.read_text("utf-8")))
+
+    def part(name: str) -> str:
+        if name in launchtables.PARTS:
+            return of_launches.part(name)
+        return (of_imports if name in importtables.PARTS else of_files).part(name)
+
+    return filled(page, part)
 
 
 def main(arguments: list[str] | None = None) -> int:
