@@ -191,3 +191,9 @@ def test_packages_in_the_wheel_are_those_of_the_stack() -> None:
     }
     assert sorted(listed) == sorted(folders)
     assert all((ROOT / package / "py.typed").exists() for package in EXISTING)
+    data = project["tool"]["setuptools"]["package-data"]
+    for package in EXISTING:
+        beside = [
+            path for path in (ROOT / package).rglob("*.*") if path.suffix not in {".py", ".pyc"}
+        ]
+        assert {path.name for path in beside} == set(data[package])

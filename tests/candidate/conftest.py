@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from candidate import cli
-from tests.support.exports import Producer, copy_producer, make_producer
+from tests.support.exports import Producer, copy_producer, make_producer, make_ready
 from tests.support.launches import Format, Scene, launch, make_host
 
 
@@ -61,3 +61,16 @@ def launched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Scene,
 def producer(launched: dict[str, tuple[Scene, Producer]], tmp_path: Path) -> Producer:
     """A producer that has done nothing yet."""
     return copy_producer(launched["sha1"][1], tmp_path)
+
+
+@pytest.fixture(scope="session")
+def ready_once(
+    launched: dict[str, tuple[Scene, Producer]], tmp_path_factory: pytest.TempPathFactory
+) -> Producer:
+    return make_ready(launched["sha1"][1], tmp_path_factory.mktemp("ready"))
+
+
+@pytest.fixture
+def ready(ready_once: Producer, tmp_path: Path) -> Producer:
+    """A producer that has exported one commit, and has made another one since."""
+    return copy_producer(ready_once, tmp_path)

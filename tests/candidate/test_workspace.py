@@ -11,7 +11,7 @@ from candidate.errors import CandidateError
 from candidate.workspace import Workspace
 from importer.errors import ImportFailed
 from importer.world import World
-from tests.support.exports import Producer
+from tests.support.exports import Producer, copy_producer
 from tests.support.fakegit import faked
 from tests.support.files import open_descriptors
 
@@ -36,6 +36,34 @@ def test_what_git_says_is_told_where_it_fails(
     ):
         ask(work, producer.ticket.base)
     assert open_descriptors() == before
+
+
+@pytest.mark.parametrize(
+    ("tip", "known"),
+    [
+        *[(tip, True) for tip in ("HEAD", "candidate", "HEAD~1", "-x", "v1", "v1^0")],
+        *[(tip, False) for tip in ("", "-y", "--all", "HEAD:new", "HEAD\n", "1" * 40, "a..b", "v")],
+    ],
+)
+def test_a_tip_is_what_names_a_commit(tip: str, known: bool, tagged: Producer) -> None:
+    work = Workspace(World(), str(tagged.workspace))
+    if known:
+        named = tagged.git("rev-parse", "--verify", "--end-of-options", f"{tip}^{{}}")
+        assert work.range(tagged.ticket.base, tip)[-1] == named
+        return
+    with pytest.raises(CandidateError) as caught:
+        work.range(tagged.ticket.base, tip)
+    assert caught.value.code.name == "tipUnknown"
+    assert caught.value.message.isprintable()
+
+
+@pytest.fixture(scope="module")
+def tagged(ready_once: Producer, tmp_path_factory: pytest.TempPathFactory) -> Producer:
+    """Nothing is changed in its workspace."""
+    producer = copy_producer(ready_once, tmp_path_factory.mktemp("tagged"))
+    producer.git("tag", "-a", "-m", "tag", "v1")
+    producer.git("update-ref", "refs/heads/-x", "HEAD")
+    return producer
 
 
 @pytest.mark.parametrize("answer", ["", "echo", "echo false", "echo no"])

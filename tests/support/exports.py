@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from candidate import cli
-from candidate.export import script
+from candidate.export import export, script
 from manifest import ticket, v1
 from manifest.ticket import Ticket
 from tests.support.gitrepo import git, init
@@ -40,6 +42,8 @@ class Producer:
     workspace: Path
     export: Path
     ticket: Ticket
+    # What the next export gives, where that is known.
+    expected: Files | None = None
 
     def git(self, *arguments: str | bytes | Path, given: bytes = b"") -> str:
         """Run git in the workspace; what it says."""
@@ -62,6 +66,11 @@ class Producer:
     def files(self) -> Files:
         found = [self.export / name for name in (self.ticket.artifact, v1.NAME)]
         return Files(*[path.read_bytes() if path.is_file() else None for path in found])
+
+    def put(self, files: Files) -> None:
+        for name, data in zip((self.ticket.artifact, v1.NAME), files, strict=True):
+            assert data is not None
+            (self.export / name).write_bytes(data)
 
     def manifest(self) -> v1.Manifest:
         """What was exported; its seal is right, and the artifact is the one that it speaks of."""
@@ -105,17 +114,50 @@ def make_producer(folder: Path, fmt: Format = "sha1") -> tuple[Scene, Producer]:
     return scene, _given(workspace, scene.export, Ticket.of(scene.record))
 
 
+def make_ready(made: Producer, folder: Path) -> Producer:
+    """A producer that has exported one commit, and has made another one since."""
+    producer = copy_producer(made, folder)
+    written: list[Files] = []
+    for text in ("new\n", "newer\n"):
+        producer.commit({"new": text * 50})
+        export(str(producer.workspace), str(producer.export))
+        written.append(producer.files())
+    producer.put(written[0])
+    producer.expected = written[1]
+    return producer
+
+
 def copy_producer(made: Producer, folder: Path) -> Producer:
     """A producer in another folder with the same launch, and the same in its workspace."""
     shutil.copytree(made.workspace, folder / "workspace", symlinks=True)
     (folder / "export").mkdir()
-    return _given(folder / "workspace", folder / "export", made.ticket)
+    producer = _given(folder / "workspace", folder / "export", made.ticket)
+    producer.expected = made.expected
+    if made.expected is not None:
+        producer.put(made.files())
+    return producer
 
 
 def _given(workspace: Path, export: Path, told: Ticket) -> Producer:
     (export / ticket.NAME).write_bytes(ticket.write(told))
     (export / ticket.SCRIPT).write_bytes(script())
     return Producer(workspace, export, told)
+
+
+def both(producer: Producer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Export with both, and compare all that they write and say."""
+    assert producer.by_command() == 0
+    told = capsys.readouterr().out
+    written = producer.files()
+    said = producer.by_script()
+    # What git warns of, such as a long path, the script lets through.
+    assert (said.status, said.out) == (0, told), said
+    assert producer.files() == written
+    assert producer.names() == {producer.ticket.artifact, v1.NAME}
+
+
+# What the script needs of POSIX, and git.
+UTILITIES = ("awk", "cat", "cut", "env", "git", "mv", "od", "paste", "rm", "sed", "sort", "wc")
 
 
 def utilities(folder: Path, names: Sequence[str]) -> str:
