@@ -45,8 +45,8 @@ artifact is where it was.
 _COMMAND_INTRO = """\
 # git candidate
 
-`git candidate` looks after the candidates of a repository: it checks bundles, shows what was
-imported, and cleans up after imports that died.
+`git candidate` looks after the candidates of a repository: it gives a producer one commit, takes
+what it made, shows what was imported, and cleans up after what died.
 It is an executable named `git-candidate`; git finds it where it is on the path.
 Without that, `python3 -m candidate` is the same.
 git takes `git candidate --help` for itself and looks for a manual page, so ask with `-h`.
@@ -54,8 +54,7 @@ git takes `git candidate --help` for itself and looks for a manual page, so ask 
 Answers go to standard output, complaints to standard error.
 The texts below are what `--help` prints on a terminal of 80 columns.
 
-An import itself is started from the library:
-[`import_candidate`](../../README.md#import-from-python).
+Programs use [the library](importer.md) instead.
 
 ## The state folder
 
@@ -73,8 +72,8 @@ work/                   folders for temporary files of commands and imports that
 
 `--state DIR` names it, else the variable `GIT_CANDIDATE_STATE`, else it is `git-candidate` in
 `XDG_STATE_HOME` or in `~/.local/state`.
-It is made when the first launch is recorded; the commands make none, and where there is none they
-end with `stateMissing`.
+It is made for the first launch; the other commands make none, and where there is none they end with
+`stateMissing`.
 It must belong to the user who asks, have mode 0700, be no symbolic link, and lie in no repository;
 anything else is `stateUnsafe`.
 Whoever can write there can forge a receipt, and whoever can read there has the keys.
@@ -101,7 +100,12 @@ What is no command or option is told on standard error alone, with the usage.
 | --- | --- |
 """
 _STATES = {
-    "launched": "The launch was recorded; its producer may have started.",
+    "launched": "The launch was recorded by a program; its producer may have started.",
+    "preparing": (
+        "The launch was recorded, and what its producer is given is being made. Where nobody is "
+        "making it any more, `git candidate recover` gives it up."
+    ),
+    "ready": "All that the producer is given is there; it may have started.",
     "verified": "packcheck accepted the candidate. Nothing is published.",
     "publishing": (
         "Files of the pack may stand in the shared store. An import is there at the moment, "
@@ -244,6 +248,14 @@ _LAUNCH_FIELDS = (
      "What is wrong, where `proven` is false, or why the repository could not be asked."),
 )  # fmt: skip
 
+_LAUNCHED_FIELDS = (
+    *_LAUNCH_FIELDS,
+    ("source", "string", "The tree of the base, to be read, quoted."),
+    ("workspace", "string", "The private repository, quoted."),
+    ("command", "string or null",
+     "How the COMMAND is started, for a shell; null where there is none."),
+)  # fmt: skip
+
 _SHOW_TEXT = """\
 Shows a launch: everything but its key.
 Where its state is `imported`, the repository is asked whether it still has what the receipt says.
@@ -276,6 +288,8 @@ _DISCARD_TEXT = """\
 Gives up a launch.
 Its line in the `.keep` of the published pack goes, and the file with the last line.
 From then on git may collect the pack, so whoever wants the commits makes a ref before.
+A folder that `git candidate launch` made goes with the artifact, and with work that was not
+exported.
 The state folder keeps the journal and the receipt.
 A repository that was moved is given with `--repo`.
 """
@@ -291,15 +305,67 @@ _EXPLAIN_FIELDS = (
     ("remedy", "string", "What to do."),
 )  # fmt: skip
 
+_LAUNCH_TEXT = """\
+Gives a producer one commit of a repository; [launching a producer](../concepts/launch.md) says what
+that is, and [the guide](../guides/import-a-candidate.md) shows it.
+
+`--base` is the full id of a commit that the repository has.
+`--into` is a folder that is empty or not there yet; the folder above it has to be there.
+It lies outside of every repository and of the state folder, and nobody else may write to it.
+
+The policy and the limits are those that the candidate is judged by when it is imported; they are
+recorded with the launch, the text of a policy file as well.
+The names are what the manifest repeats: up to 128 letters, digits and `._:/#@+=,-`.
+
+What the COMMAND behind `--` prints goes where ours does; with `--format json` all of it goes to
+standard error, and standard output has the answer alone.
+A COMMAND that ends with another status than 0 is [`producerFailed`](refusals.md#producerfailed);
+the launch is there all the same.
+`--print-command` gives one line for a shell, for whoever starts producers by other means; it may be
+used again and again while the launch is not discarded.
+"""
+_IMPORT_TEXT = """\
+Takes the candidate that lies in the export folder of a launch into its repository, by [eleven
+steps](../concepts/import.md#the-eleven-steps).
+Where it was imported before, and the repository still has all of it, the answer is the same and
+nothing is done.
+
+The answer is that of `git candidate show`, and the line that shows the commits.
+A candidate that is refused stays where it is; `git candidate show` repeats why.
+A repository that was moved is given with `--repo`.
+"""
+_DEMO_TEXT = """\
+Shows the whole way in a temporary folder, which is removed afterwards.
+Where bubblewrap makes no sandbox it says why, and goes on with an ordinary process.
+With `--format json` what happens is told on standard error.
+The exit status is 0 if all of it ended as it must, else 3.
+"""
+_DEMO_FIELDS = (
+    ("schema", "string", "Always `git-candidate.demo/1`."),
+    ("well", "boolean", "Whether all of it ended as it must."),
+    ("candidate", "string", "The commit that was imported."),
+    ("sandboxed", "boolean", "Whether the producer was in a sandbox."),
+    ("reason", "string or null", "Why not, if it was not."),
+    ("refusals", "list", "One item for each hostile artifact."),
+    ("refusals[].title", "string", "What it tries."),
+    ("refusals[].expected", "string", "The code that it has to be refused for."),
+    ("refusals[].code", "string", "The code that it was refused for; empty where it was imported."),
+    ("refusals[].message", "string", "The same for people."),
+    ("changed", "list", "Files of the host that are not as they were before; there are none."),
+)  # fmt: skip
+
 _COMMANDS = {
     "": ("The commands that exist, and what the exit status means.\n", ()),
+    "launch": (_LAUNCH_TEXT, _LAUNCHED_FIELDS),
     "export": (_EXPORT_TEXT, _EXPORT_FIELDS),
+    "import": (_IMPORT_TEXT, _LAUNCH_FIELDS),
     "check": (_CHECK_TEXT, _CHECK_FIELDS),
     "recover": (_RECOVER_TEXT, _RECOVER_FIELDS),
     "show": (_SHOW_TEXT, _SHOW_FIELDS),
     "list": (_LIST_TEXT, _LIST_FIELDS),
     "discard": (_DISCARD_TEXT, _LAUNCH_FIELDS),
     "explain": (_EXPLAIN_TEXT, _EXPLAIN_FIELDS),
+    "demo": (_DEMO_TEXT, _DEMO_FIELDS),
 }
 
 

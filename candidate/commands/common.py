@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import candidate.errors  # noqa: F401 - adds its codes to the registry
+from candidate.errors import CandidateError  # noqa: F401 - its room adds codes to the registry
 from importer.repository import Repository
 from importer.state import State
 from manifest.errors import REGISTRY

@@ -91,6 +91,22 @@ def test_the_fields_of_what_an_export_answers_are_described(
     assert names_of(json.loads(capsys.readouterr().out)) == fields_in("export")
 
 
+def test_the_fields_of_what_a_launch_an_import_and_the_demo_answer_are_described(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CANDIDATE_STATE", str(tmp_path / "state"))
+    host = make_host(tmp_path)
+    arguments = ("--repo", str(host.repo), "--base", host.base, "--into", str(tmp_path / "one"))
+    work = "git commit -q --allow-empty -m x; sh $GIT_CANDIDATE_EXPORT/export.sh"
+    main(["launch", "--format", "json", *arguments, "--sandbox", "off", "--", "sh", "-c", work])
+    launched = json.loads(capfd.readouterr().out)
+    assert names_of(launched) == fields_in("launch")
+    main(["import", "--format", "json", launched["launch"]])
+    assert names_of(json.loads(capfd.readouterr().out)) == fields_in("import")
+    main(["demo", "--format", "json"])
+    assert names_of(json.loads(capfd.readouterr().out)) == fields_in("demo")
+
+
 def test_the_states_are_those_of_the_journal() -> None:
     text = section(read(COMMANDS), "The states of a launch")
     states = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)

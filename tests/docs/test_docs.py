@@ -190,7 +190,10 @@ def test_every_make_target_exists(page: Path) -> None:
 PROGRAMS = {
     "packcheck": (("", "verify", "explain", "checks"), "command-line.md"),
     "git candidate": (
-        ("", "export", "check", "recover", "show", "list", "discard", "explain"),
+        (
+            "", "launch", "export", "import", "check", "recover", "show", "list", "discard",
+            "explain", "demo",
+        ),
         "git-candidate.md",
     ),
 }
