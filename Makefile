@@ -28,11 +28,12 @@ PIP_COMPILE := CUSTOM_COMPILE_COMMAND='make lock' $(LOCK_VENV)/bin/pip-compile -
 
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# Tests of modules, and tests of whole files, whole imports and the corpus. Those of imports start
-# many processes, and are kept apart: a process that has gathered everything else is slow to copy.
+# Tests of modules, and tests of whole files, whole imports, pages and the corpus. Those of imports
+# start many processes, and are kept apart: a process that has gathered everything else is slow to
+# copy.
 IMPORTS := $(addprefix tests/,candidate importer manifest)
 CRASHES := tests/crash
-WHOLE   := $(addprefix tests/,corpus cost differential property support)
+WHOLE   := $(addprefix tests/,bench benchmarks corpus cost differential docs property support)
 RUN_ALL := -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -53,14 +54,16 @@ else
 test: measured $(DEV)
 	$(BIN)/python $(RUN_ALL) $(CRASHES)
 	$(BIN)/python $(RUN_ALL) $(WHOLE)
+	$(BIN)/python $(RUN_ALL) -m heavy tests/packparse
 endif
 
-# Coverage takes as long again as what it looks at, so it looks at the tests of modules alone: they
-# have to reach every line by themselves.
+# Coverage takes as long again as what it looks at, so it looks at the tests of modules alone, and
+# not at those of much of anything: they have to reach every line by themselves.
 measured: $(DEV)
 	$(BIN)/coverage erase
 	$(BIN)/coverage run $(RUN_ALL) $(IMPORTS)
-	$(BIN)/coverage run $(RUN_ALL) $(foreach folder,$(IMPORTS) $(CRASHES) $(WHOLE),--ignore=$(folder))
+	$(BIN)/coverage run $(RUN_ALL) -m 'not heavy' \
+		$(foreach folder,$(IMPORTS) $(CRASHES) $(WHOLE),--ignore=$(folder))
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -21,6 +21,7 @@ from candidate.launch import Order, launch
 from importer import place
 from importer.launches import show
 from importer.repository import Repository
+from importer.state import repository_around
 from manifest.atoms import pack_path
 from manifest.launch import PolicyText
 from packparse import limits
@@ -145,7 +146,8 @@ def run(parsed: argparse.Namespace) -> int:
     folder = os.path.abspath(parsed.into)
     with opened_state(parsed, make=True) as state:
         with Repository(parsed.repo, state) as repository:
-            hidden = (state.path, repository.path, parsed.repo, folder)
+            around = repository_around(parsed.repo) or parsed.repo
+            hidden = (state.path, repository.path, around, folder)
             readable = sandbox.check_shown(parsed.read_only, hidden)
             record = launch(repository, folder, order, on_stage=tell)
         world = _world(parsed, program, folder, readable)

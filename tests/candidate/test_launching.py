@@ -185,8 +185,11 @@ def test_tools_are_shown_and_secrets_are_not(desk: Desk) -> None:
     status, out, _ = desk.launch("--read-only", str(tools), *look)
     assert status == 0
     assert out.endswith("a tool\n")
-    for secret in (desk.host.repo, desk.folder / "state", desk.folder / "two", desk.folder):
-        status, _, err = desk.launch("--read-only", str(secret), *look, into="two")
+    below = desk.host.repo / "dir0"
+    for secret in (below, desk.host.repo, desk.folder / "state", desk.folder / "two", desk.folder):
+        status, _, err = desk.launch(
+            "--repo", str(below), "--read-only", str(secret), *look, into="two"
+        )
         assert status == 2
         assert "sandboxUnsafe" in err
     assert not (desk.folder / "two").exists()

@@ -154,3 +154,20 @@ def test_the_guide_has_each_code_that_an_operator_meets_after_a_crash() -> None:
     for code in REGISTRY.values():
         if code.klass in {5, 6}:
             assert f"`{code.name}`" in text, code
+
+
+# --- the threat model ---------------------------------------------------------------------------
+
+TESTS = Path(__file__).resolve().parents[1]
+THREATS = DOCS / "security" / "threat-model.md"
+
+
+def test_each_promise_names_tests_that_exist() -> None:
+    rows = re.findall(
+        r"^\| (.+) \| (`.+`) \|$", section(read(THREATS), "The promises"), re.MULTILINE
+    )
+    assert len(rows) > 20
+    for promise, shown in rows:
+        for named in re.findall(r"`([^`]+)`", shown):
+            file, _, function = named.partition("::")
+            assert f"\ndef {function}" in (TESTS / file).read_text("utf-8"), promise

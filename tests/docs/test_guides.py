@@ -16,13 +16,15 @@ from unittest import mock
 
 import pytest
 
+from candidate.export import export
 from importer import launches, lock
 from importer.steps import Step
 from importer.world import World
-from tests.docs.test_docs import DOCS, README, read
+from tests.docs.test_docs import DOCS, FENCED, README, read
 from tests.support import dying
 from tests.support.consoles import Console, blocks, comparable
 from tests.support.gitrepo import git, init
+from tests.support.launched import bubblewrap
 from tests.support.launches import Scene, commit, launch, make_host
 
 GUIDE = DOCS / "guides" / "recover-after-a-crash.md"
@@ -203,6 +205,56 @@ def test_an_import_leaves_the_commits_under_their_ids(tmp_path: Path) -> None:
     assert [printed] == blocks(part(read(IMPORT), title))
 
 
+IMPORTING = DOCS / "guides" / "import-a-candidate.md"
+SANDBOXED = "In the sandbox"
+
+
+def importing_transcripts(text: str, folder: Path) -> list[str]:
+    """What the blocks of the guide to imports print, one after the other."""
+    make_host(folder)
+    console = Console(folder, {"GIT_CANDIDATE_STATE": str(folder / "state")})
+    with mock.patch.dict(os.environ, console.variables):
+        return [console.transcript([shown]) for shown in blocks(text)]
+
+
+def without_sandbox(text: str) -> str:
+    return text.replace(part(text, SANDBOXED), "")
+
+
+def test_the_guide_to_imports_shows_what_happens(tmp_path: Path) -> None:
+    text = without_sandbox(read(IMPORTING))
+    printed = "".join(importing_transcripts(text, tmp_path))
+    assert comparable(printed, tmp_path) == comparable("".join(blocks(text)), tmp_path)
+
+
+def test_the_guide_to_imports_shows_what_happens_in_the_sandbox(tmp_path: Path) -> None:
+    bubblewrap()
+    text = read(IMPORTING)
+    section = part(text, SANDBOXED)
+    (first, *_) = blocks(text)
+    printed = importing_transcripts(
+        first.splitlines()[0].join(["```console\n", "\n```\n"]) + section, tmp_path
+    )
+    assert comparable(printed[1], tmp_path) == comparable("".join(blocks(section)), tmp_path)
+
+
+def test_the_example_in_python_launches_and_imports(tmp_path: Path) -> None:
+    names: dict[str, Callable[..., str]] = {}
+    (example,) = [
+        block
+        for kind, block in FENCED.findall(part(read(IMPORTING), "From Python"))
+        if kind == "python"
+    ]
+    exec(compile(example, IMPORTING.name, "exec"), names)  # noqa: S102
+    host = make_host(tmp_path)
+    given = names["give"](str(host.repo), str(tmp_path / "state"), host.base, str(tmp_path / "one"))
+    workspace = tmp_path / "one" / "workspace"
+    git(workspace, "commit", "-q", "--allow-empty", "-m", "x")
+    export(str(workspace), str(tmp_path / "one" / "export"))
+    tip = git(workspace, "rev-parse", "HEAD").stdout.decode().strip()
+    assert names["take"](str(host.repo), str(tmp_path / "state"), given) == tip
+
+
 # The sections of the README whose blocks are run, and how many of them are.
 README_SECTIONS = {
     "Verify what somebody made from a commit of yours": 2,
@@ -261,6 +313,19 @@ def made_anew(folder: Path) -> str:
     return text
 
 
+def importing_anew(folder: Path) -> str:
+    """The guide to imports with what its commands print now."""
+    text = read(IMPORTING)
+    folder.mkdir(parents=True)
+    before = blocks(text)
+    for old, new in zip(before, importing_transcripts(text, folder), strict=True):
+        text = text.replace(old, new, 1)
+    return text.replace(str(folder), "/srv")
+
+
 if __name__ == "__main__":
+    if sys.argv[2:] == ["importing"]:
+        sys.stdout.write(importing_anew(Path(sys.argv[1]).absolute()))
+        sys.exit()
     sys.stdout.write(made_anew(Path(sys.argv[1]).absolute()))
     sys.stdout.write("".join(readme_transcripts(read(README), Path(sys.argv[1]).absolute())))

@@ -390,6 +390,7 @@ def test_a_costly_base_is_a_refusal_of_the_thin_pack() -> None:
 
 @formats
 @pytest.mark.parametrize("kind", ["pack", "bundle"])
+@pytest.mark.heavy
 def test_no_flipped_byte_gets_through(fmt: str, kind: str) -> None:
     data = packs.small_honest_pack(fmt) if kind == "pack" else honest_bundle(fmt)
     # A bundle's ref names are not of interest here, so a byte of them may well be another.

@@ -130,6 +130,7 @@ def test_a_bundle_cut_anywhere_is_refused(maker: Maker) -> None:
 
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+@pytest.mark.heavy
 def test_a_flipped_bit_in_the_header_gives_findings_and_nothing_else(maker: Maker) -> None:
     on = maker.based
     data = on.make(on.pre(), on.ref(), on.ref(b"HEAD"))

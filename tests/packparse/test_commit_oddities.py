@@ -627,14 +627,13 @@ FLOODS = {
     "a name": made(author=b"x" * SIZE),
     "brackets": made(author=b"x <" * (SIZE // 3)),
     "digits": made(author=b"A <a@x> " + b"1" * SIZE),
-    "carriage returns": made(message=b"\r" * SIZE),
-    "NULs": made(message=b"\0" * SIZE),
-    "half characters": made(message=b"\xc2" * SIZE),
-    "empty lines": made(message=b"\n" * SIZE),
 }
+FILLERS = {"carriage returns": b"\r", "NULs": b"\0", "half letters": b"\xc2", "lines": b"\n"}
+FLOODS |= {name: made(message=byte * SIZE) for name, byte in FILLERS.items()}
 
 
 @pytest.mark.parametrize("name", FLOODS)
+@pytest.mark.heavy
 def test_much_of_anything_takes_little_memory(name: str) -> None:
     data = FLOODS[name]
     tracemalloc.start()

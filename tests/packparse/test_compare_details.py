@@ -91,6 +91,7 @@ def test_a_link_beside_a_folder_of_its_name_is_inherited_with_both(
 # --- several bases ------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_many_bases_that_lack_a_folder_cost_no_more_than_one() -> None:
     host, new = Store(), Store()
     folders = [b"%02d" % n for n in range(10)]

@@ -204,6 +204,7 @@ def test_a_folder_of_ten_thousand_files_may_be_renamed() -> None:
     assert report.changes.files == 20_000
 
 
+@pytest.mark.heavy
 def test_long_paths_at_many_places_take_little_memory() -> None:
     new = Store()
     tree = new.tree({b"f": b"1"})

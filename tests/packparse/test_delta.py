@@ -469,6 +469,7 @@ def streams(draw: st.DrawFn) -> tuple[bytes, bytes, int, int]:
 
 @quick
 @given(streams())
+@pytest.mark.heavy
 def test_valid_streams_are_rebuilt_alike(stream: tuple[bytes, bytes, int, int]) -> None:
     ops, base, size, copied = stream
     model = packs.replay(delta(len(base), size, ops), base)
@@ -489,6 +490,7 @@ def agree(ops: bytes, base: bytes, size: int) -> None:
 
 @quick
 @given(streams(), st.data())
+@pytest.mark.heavy
 def test_mutated_streams_are_judged_alike(
     stream: tuple[bytes, bytes, int, int], data: st.DataObject
 ) -> None:

@@ -149,6 +149,7 @@ def test_any_name_is_read_back_as_git_reads_it(raw: bytes) -> None:
 
 @given(st.text(alphabet='ab\\"01237nN \n\x7fä', max_size=12) | st.text(max_size=12))
 @FIXED
+@pytest.mark.heavy
 def test_a_text_is_the_spelling_of_one_name_or_of_none(text: str) -> None:
     for candidate in (text, f'"{text}"'):
         name = unquote(candidate)

@@ -129,6 +129,7 @@ def test_an_error_that_was_not_kept_still_refuses() -> None:
     assert findings.classes() == {codes.INCOMPLETE}
 
 
+@pytest.mark.heavy
 def test_a_hundred_thousand_findings_take_no_memory() -> None:
     findings = Findings()
     tracemalloc.start()

@@ -395,6 +395,7 @@ COSTLY = {
 
 
 @pytest.mark.parametrize("name", COSTLY)
+@pytest.mark.heavy
 def test_a_mebibyte_of_any_shape_is_read_in_linear_time(name: str) -> None:
     found = gitattributes.read(COSTLY[name])
     assert len(found.active) <= 100

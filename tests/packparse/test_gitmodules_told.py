@@ -161,6 +161,7 @@ COSTLY = {
 
 
 @pytest.mark.parametrize("name", COSTLY)
+@pytest.mark.heavy
 def test_a_large_file_takes_no_more_than_linear_time(name: str) -> None:
     # Squares of these numbers would take far longer; the bound is wide for machines that are busy.
     begin = time.process_time()

@@ -42,6 +42,7 @@ some_rows = st.lists(st.tuples(st.integers(0, 9), st.lists(any_id, min_size=1, m
 
 @quick
 @given(some_rows, any_id, st.data())
+@pytest.mark.heavy
 def test_links_are_those_of_a_plain_search(
     rows: list[Row], stranger: bytes, data: st.DataObject
 ) -> None:
@@ -80,6 +81,7 @@ def test_no_link_is_lost_between_two_pieces_of_a_search(
 
 @quick
 @given(st.lists(any_id, min_size=1, max_size=5), st.data())
+@pytest.mark.heavy
 def test_no_target_is_lost_in_rows_that_are_made_from_others(
     first: list[bytes], data: st.DataObject
 ) -> None:

@@ -52,6 +52,7 @@ def test_bytes_that_are_no_utf_8_hide_nothing() -> None:
         assert hidden.first(raw) == ""
 
 
+@pytest.mark.heavy
 def test_of_all_characters_these_are_hidden() -> None:
     # What Unicode calls a format character, a control or a separator of lines is hidden, and
     # besides fillers, blanks, and what it reserves for such characters.

@@ -258,6 +258,7 @@ def test_calls_out_of_turn_are_misuse() -> None:
         known.feed(LINE)
 
 
+@pytest.mark.heavy
 def test_memory_is_a_few_bytes_an_id() -> None:
     # A set of so many ids would take nine times that; all lines in one piece make no difference.
     count = 100_000

@@ -584,6 +584,7 @@ REPEATED = [
 
 
 @pytest.mark.parametrize("piece", REPEATED, ids=repr)
+@pytest.mark.heavy
 def test_a_name_of_a_mebibyte_is_judged_in_linear_time(piece: bytes) -> None:
     # Were the time quadratic, this would take minutes and more.
     for name in (piece * (SIZE // len(piece)), b".git" + piece * (SIZE // len(piece)) + b"x"):

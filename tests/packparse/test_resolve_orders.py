@@ -114,6 +114,7 @@ def test_long_and_large_deltas_are_rebuilt() -> None:
 # --- depth ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_a_chain_of_a_hundred_thousand_is_a_matter_of_a_limit() -> None:
     deep = 100_000
     example = packs.chain(deep)

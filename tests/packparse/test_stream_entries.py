@@ -175,6 +175,7 @@ def test_pc2_a_pack_without_padding_is_not_noted() -> None:
 
 @formats
 @pytest.mark.parametrize("size", [6, 300, 20_000])
+@pytest.mark.heavy
 def test_pc8_a_padded_stream_is_refused_in_a_candidate_and_nothing_to_git(
     fmt: str, size: int
 ) -> None:

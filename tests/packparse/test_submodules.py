@@ -211,6 +211,7 @@ def test_the_policy_says_how_bad_it_is() -> None:
     assert found(alone({b".gitmodules": modules(b"m"), b"m": b"1"}, rules="git")) == {}
 
 
+@pytest.mark.heavy
 def test_a_large_file_and_a_large_tree_are_compared_folder_by_folder() -> None:
     # Each of 5,000 paths would otherwise take a tree of 30,000 entries apart.
     tree: Folder = {b"f%05d" % n: b"f" for n in range(30_000)}
@@ -321,6 +322,7 @@ def test_a_submodule_that_is_taken_out_with_its_entry_is_nothing_to_tell() -> No
         assert found(on_top(base, {b"a": b"1", b"f": after}).verify()) == {}
 
 
+@pytest.mark.heavy
 def test_long_paths_to_many_submodules_take_little_memory() -> None:
     host, new = Store(), Store()
     start = host.commit({b"a": b"1"})
@@ -345,6 +347,7 @@ def alone_pack() -> bytes:
     return Candidate(Store(), new, (), {TIP: tip}, None).pack()[0]
 
 
+@pytest.mark.heavy
 def test_a_path_of_very_many_parts_is_taken_apart_once() -> None:
     file = modules(b"a/" * 400_000 + b"b")
     new = Store()

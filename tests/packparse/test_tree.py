@@ -272,12 +272,14 @@ def many_entries(count: int, modes: list[bytes], width: int) -> tuple[bytes, byt
     [[b"100644"], [b"40000"], [b"100644", b"40000", b"160000"], list(MODES)],
     ids=["files", "folders", "usual modes", "any modes"],
 )
+@pytest.mark.heavy
 def test_large_trees_give_what_small_ones_give(count: int, modes: list[bytes], width: int) -> None:
     content, trees, blobs = many_entries(count, modes, width)
     assert read(content, width)[:3] == (trees, blobs, count)
 
 
 @pytest.mark.parametrize("size", [tree._AT_ONCE, tree._AT_ONCE + 1])  # noqa: SLF001 - the border
+@pytest.mark.heavy
 def test_the_border_between_the_ways_changes_nothing(size: int) -> None:
     listed = [(b"100644", b"%06d" % n, oid(n + 1)) for n in range(30_839)]
     rest = size - len(tree_bytes(listed)) - len(b"120000 \0") - 20
@@ -317,6 +319,7 @@ any_entry = st.tuples(usual_modes | st.sampled_from(sorted(MODES)), any_name, an
 
 @quick
 @given(st.sampled_from([20, 32]), st.lists(any_entry, max_size=12), st.data())
+@pytest.mark.heavy
 def test_all_ways_agree_on_any_bytes(
     width: int, listed: list[tuple[bytes, bytes, int]], data: st.DataObject
 ) -> None:
@@ -346,6 +349,7 @@ def test_all_ways_agree_on_any_bytes(
 
 @quick
 @given(st.lists(st.lists(any_entry, max_size=6), max_size=6), st.booleans())
+@pytest.mark.heavy
 def test_no_memory_of_a_reader_changes_what_it_says(
     trees: list[list[tuple[bytes, bytes, int]]], ordered: bool
 ) -> None:
@@ -635,6 +639,7 @@ def test_hostile_bytes_take_linear_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CROWDED)
+@pytest.mark.heavy
 def test_odd_trees_take_linear_time(name: str) -> None:
     small, large = (CROWDED[name](size) for size in (1 << 15, 1 << 19))
     wanted = {checks.NAME_TOO_LONG.name} if name in TOO_LONG else set()

@@ -34,6 +34,7 @@ CHANGED: dict[str, tuple[Entries, bool]] = {
 
 
 @pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.heavy
 def test_what_is_not_listed_is_that_of_another_tree_only_where_all_is_the_same(name: str) -> None:
     last, differs = CHANGED[name]
     link = [(b"120000", b"l", oid(7))] if name != "another target of the link" else []
@@ -43,6 +44,7 @@ def test_what_is_not_listed_is_that_of_another_tree_only_where_all_is_the_same(n
     assert (first != other) is differs
 
 
+@pytest.mark.heavy
 def test_groups_of_links_with_long_names_take_little_memory() -> None:
     group = [b"a" * 240 + ending for ending in (b"", b".", b"..", b" ", b". ")]
     listed = [

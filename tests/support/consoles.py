@@ -10,16 +10,17 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterable
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from candidate import cli
 from packparse.cli import main as packcheck
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ASSIGNED = re.compile(r"(\w+)=\$\((.+)\)")
+_GIVEN = re.compile(r"\$\(([^()]+)\)")
 _OURS: dict[str, Callable[[list[str]], int]] = {"git candidate": cli.main, "packcheck": packcheck}
 _CHANGING = {
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ": "TIME",
@@ -27,6 +28,7 @@ _CHANGING = {
     r"git \d[\w.]* ": "git VERSION ",
     # How small a delta is depends on git.
     r"\d+ bytes inflated": "N bytes inflated",
+    r"objects, \d+ bytes": "objects, N bytes",
     # The version is not known where packcheck is not installed.
     r"packcheck [\d.]*\w* ?\(": "packcheck VERSION (",
 }
@@ -55,7 +57,7 @@ class Console:
         """Run a command; what it prints on both outputs."""
         assigned = _ASSIGNED.fullmatch(command)
         if assigned:
-            self.variables[assigned[1]] = self._shell(assigned[2]).strip()
+            self.variables[assigned[1]] = self.run(assigned[2]).strip()
             return ""
         for name, main in _OURS.items():
             if command.startswith(f"{name} "):
@@ -67,15 +69,21 @@ class Console:
     def _call(self, main: Callable[[list[str]], int], arguments: str) -> str:
         for name, value in self.variables.items():
             arguments = arguments.replace(f"${name}", value)
-        printed = StringIO()
+        arguments = _GIVEN.sub(lambda match: self._shell(match[1]).strip(), arguments)
         before = Path.cwd()
         os.chdir(self.folder)
         try:
-            with redirect_stdout(printed), redirect_stderr(printed):
-                self.statuses.append(main(shlex.split(arguments)))
+            with TemporaryFile("w+", encoding="utf-8") as printed:
+                with (
+                    _written_to(printed.fileno()),
+                    redirect_stdout(printed),
+                    redirect_stderr(printed),
+                ):
+                    self.statuses.append(main(shlex.split(arguments)))
+                printed.seek(0)
+                return printed.read()
         finally:
             os.chdir(before)
-        return printed.getvalue()
 
     def _shell(self, command: str, given: str = "") -> str:
         done = subprocess.run(
@@ -90,6 +98,20 @@ class Console:
         )
         self.statuses.append(done.returncode)
         return done.stdout
+
+
+@contextmanager
+def _written_to(file: int) -> Iterator[None]:
+    """Whatever processes inside of the block write goes to a file, as what we write does."""
+    kept = [os.dup(number) for number in (1, 2)]
+    try:
+        for number in (1, 2):
+            os.dup2(file, number)
+        yield
+    finally:
+        for number, before in enumerate(kept, 1):
+            os.dup2(before, number)
+            os.close(before)
 
 
 def comparable(text: str, folder: Path) -> str:
