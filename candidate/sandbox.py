@@ -94,8 +94,9 @@ def _environment(source: str, exported: str, home: str) -> dict[str, str]:
 def _arguments(program: str, environment: Mapping[str, str], shown: Iterable[str]) -> Iterator[str]:
     yield from (
         program,
-        # User, IPC, process, network, host name and control group namespaces of its own.
-        "--unshare-all",
+        # User, IPC, process, network, host name and control group namespaces of its own; where
+        # there is none for users, the first of these goes on without, and the second does not.
+        "--unshare-all", "--unshare-user",
         "--hostname", "candidate",
         "--cap-drop", "ALL",
         # Whatever it left behind ends with it, and it ends with us; no terminal to type into.

@@ -222,9 +222,9 @@ class _Writer:
             os.close(folder)
 
     def seal(self, folder: int, sealed: bool) -> None:  # noqa: FBT001 - it has one meaning
-        """Let nobody write to a directory that is filled."""
+        """Let nobody write to a directory that is filled, and nobody else look into it."""
         if sealed:
-            self._files.allow(folder, 0o555)
+            self._files.allow(folder, 0o500)
 
     def _link(self, step: _Step, target: bytes) -> None:
         if not 0 < len(target) <= _LONGEST_TARGET or b"\0" in target:

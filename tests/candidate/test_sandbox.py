@@ -269,6 +269,8 @@ def test_where_the_system_has_folders_instead_of_links_these_are_shown(
 ) -> None:
     monkeypatch.setattr(os.path, "islink", lambda _path: False)
     command = sandbox.sandboxed("bwrap", str(made.folder), ["true"]).command
+    # Not user-try, which --unshare-all means.
+    assert "--unshare-user" in command
     at = command.index("/lib")
     assert command[at - 1 : at + 2] == ["--ro-bind", "/lib", "/lib"]
     assert "--symlink" not in command

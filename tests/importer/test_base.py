@@ -453,7 +453,18 @@ def test_where_nobody_can_tell_what_it_holds_there_is_another_process(
 # --- a process that does not do as it should -----------------------------------------------------
 
 
+# The processes of hosts that other tests of this worker share.
+OTHERS: set[int] = set()
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    OTHERS.clear()
+    OTHERS.update(children())
+
+
 def children() -> list[int]:
+    """The processes that were started since the test began."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -461,8 +472,9 @@ def children() -> list[int]:
         except (FileNotFoundError, ProcessLookupError):
             # It ended before, or while, it was read.
             continue
-        if int(fields[1]) == os.getpid() and fields[0] != "Z":
-            found.append(int(path.parent.name))
+        pid = int(path.parent.name)
+        if int(fields[1]) == os.getpid() and fields[0] != "Z" and pid not in OTHERS:
+            found.append(pid)
     return found
 
 
