@@ -217,6 +217,10 @@ def start(
             last = str(error).strip().rpartition("\n")[2].strip()
             reason = shorten(last.encode("utf-8", "replace"))
             raise ImportFailed(GIT_FAILED, f"git cannot be started: {reason}") from None
+        except ValueError:
+            # It was killed before it was git: sh takes apart what the child did not write.
+            message = "git cannot be started: it ended before it began"
+            raise ImportFailed(GIT_FAILED, message) from None
         ours.pop_all()
         return Process(running, life)
 

@@ -586,3 +586,14 @@ def test_it_leaves_no_file_in_its_folder(repo: Path, tmp_path: Path) -> None:
         found = [path for path in (tmp_path / "state" / "work").rglob("*")
                  if stat.S_ISREG(path.lstat().st_mode)]  # fmt: skip
         assert {path.name for path in found} == {"lock", "HEAD", "config"}
+
+
+def test_contents_in_pieces_are_those_of_the_objects(history: Path, tmp_path: Path) -> None:
+    objects = listed(history)
+    wanted = [*objects, ONE, *objects]
+    for reader in opened(history, tmp_path):
+        found = [
+            None if given is None else (given[0], b"".join(given[1]))
+            for given in reader.stream(wanted)
+        ]
+        assert found == [objects.get(name) for name in wanted]

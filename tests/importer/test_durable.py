@@ -478,3 +478,11 @@ def test_without_a_mode_nobody_else_may_read_or_enter(folder: int, place: Path) 
         FILES.replace("published", b"", at=folder)
     found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.iterdir()}
     assert found == {"file": 0o600, "made": 0o700, "published": 0o600}
+
+
+def test_a_file_system_that_cannot_be_made_durable_says_so(tmp_path: Path) -> None:
+    files = Files()
+    with files.folder(str(tmp_path)) as folder:
+        files.sync_all(folder)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        files.sync_all(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import select
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -431,3 +432,14 @@ def test_its_folder_and_its_object_folders_may_have(name: bytes, tmp_path: Path)
     oid = written.stdout.decode().strip()
     assert (odd / "new" / oid[:2] / oid[2:]).exists()
     assert real_git(repo, "cat-file", "-e", oid, check=False).returncode != 0
+
+
+def test_a_git_that_is_killed_before_it_is_one_could_not_be_started(
+    room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In the child of sh, between fork and exec.
+    monkeypatch.setattr(os, "setpgid", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    with bench(room) as made, pytest.raises(ImportFailed) as failed:
+        git.run(made, ["version"])
+    assert failed.value.message == "git cannot be started: it ended before it began"
+    assert (failed.value.code, failed.value.retry) == (GIT_FAILED, True)

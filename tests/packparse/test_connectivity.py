@@ -177,7 +177,6 @@ def test_all_absent_objects_are_counted_and_a_hundred_are_kept(count: int) -> No
     assert report.findings.count(checks.ABSENT_OBJECT) == count
 
 
-@pytest.mark.heavy
 def test_more_links_than_are_looked_at_in_one_batch_are_all_looked_at() -> None:
     # 150,000 different targets of 30 trees; the last one of each is there, as a blob or a tree.
     pack = PackBuilder()
