@@ -84,10 +84,12 @@ def plan(reader: StoreReader, object_format: ObjectFormat, root: bytes, limits: 
     """
     found = _read_trees(reader, object_format, root)
     steps: list[_Step] = []
+    count = 0
     for step in _walk(found, object_format.width, root, b"", 1, limits):
         steps.append(step)
-        if len(steps) > limits.files * 2:
-            raise limits.passed("files", len(steps) // 2, "the tree of the base has more than")
+        count += bool(step.mode)
+        if count > limits.files:
+            raise limits.passed("files", count, "the tree of the base has at least")
     return Plan(steps)
 
 

@@ -234,8 +234,9 @@ def test_a_tree_that_nobody_can_read_is_no_tree_with_less_in_it(content: bytes) 
 
 LIMITS: dict[str, tuple[Folder, str, int, str]] = {
     "folders in folders": ({b"a": {b"b": {b"c": b"x"}}}, "tree_depth", 2, "treeTooDeep"),
-    "a long path": ({b"a" * 40: {b"b" * 40: b"x"}}, "path_bytes", 60, "pathTooLong"),
-    "many files": ({b"%d" % n: b"x" for n in range(9)}, "files", 4, "tooManyFiles"),
+    "a long path": ({b"a" * 40: {b"b" * 40: b"x"}}, "path_bytes", 80, "pathTooLong"),
+    "files": ({b"%d" % n: b"x" for n in range(5)}, "files", 4, "tooManyFiles"),
+    "files and folders": ({b"a": {b"b": {b"c": b"x"}}, b"d": b"x"}, "files", 3, "tooManyFiles"),
 }
 
 
@@ -248,6 +249,8 @@ def test_what_is_larger_than_the_launch_allows_is_refused(tmp_path: Path, name: 
     ):
         made.plan()
     assert refused.value.code.name == code
+    with planned(tmp_path / "again", folder, limits={limit: most + 1}) as made:
+        made.plan()
 
 
 @pytest.mark.parametrize("lost", ["a file", "a tree"])
