@@ -85,7 +85,7 @@ def plan(reader: StoreReader, object_format: ObjectFormat, root: bytes, limits: 
     found = _read_trees(reader, object_format, root)
     steps: list[_Step] = []
     count = 0
-    for step in _walk(found, object_format.width, root, b"", 1, limits):
+    for step in _walk(found, object_format.width, root, limits):
         steps.append(step)
         count += bool(step.mode)
         if count > limits.files:
@@ -116,25 +116,32 @@ def _read_trees(
     return found
 
 
-def _walk(
-    found: Mapping[bytes, bytes],
-    width: int,
-    oid: bytes,
-    prefix: bytes,
-    depth: int,
-    limits: Limits,
-) -> Iterator[_Step]:
-    if depth > limits.tree_depth:
-        raise limits.passed("tree_depth", depth, "the tree of the base is deeper than")
-    names: set[bytes] = set()
-    for text, name, target in trees.entries(found[oid], width):
-        path = prefix + name
-        mode = int(text, 8)
-        _check(path, name, mode, names, limits)
-        yield _Step(path, name, mode, target)
-        if mode & modes.TYPE == modes.FOLDER:
-            yield from _walk(found, width, target, path + b"/", depth + 1, limits)
-            yield _Step(path, name, 0, target)
+def _walk(found: Mapping[bytes, bytes], width: int, root: bytes, limits: Limits) -> Iterator[_Step]:
+    """The steps of a tree, whatever its depth: a stack of trees that are gone through in part."""
+    stack: list[tuple[_Step, Iterator[tuple[bytes, bytes, bytes]], set[bytes]]] = []
+    entered: _Step | None = _Step(b"", b"", 0, root)
+    while entered or stack:
+        if entered:
+            if len(stack) >= limits.tree_depth:
+                message = "the tree of the base has a depth of at least"
+                raise limits.passed("tree_depth", len(stack) + 1, message)
+            stack.append((entered, trees.entries(found[entered.oid], width), set()))
+            entered = None
+        left, entries, names = stack[-1]
+        prefix = left.path + b"/" if left.path else b""
+        for text, name, target in entries:
+            path = prefix + name
+            mode = int(text, 8)
+            _check(path, name, mode, names, limits)
+            yield _Step(path, name, mode, target)
+            if mode & modes.TYPE == modes.FOLDER:
+                entered = _Step(path, name, 0, target)
+                break
+        else:
+            stack.pop()
+            # Nobody leaves the root.
+            if stack:
+                yield left
 
 
 def _check(path: bytes, name: bytes, mode: int, names: set[bytes], limits: Limits) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -251,6 +252,22 @@ def test_what_is_larger_than_the_launch_allows_is_refused(tmp_path: Path, name: 
     assert refused.value.code.name == code
     with planned(tmp_path / "again", folder, limits={limit: most + 1}) as made:
         made.plan()
+
+
+def test_a_tree_may_be_deeper_than_calls_can_be(tmp_path: Path) -> None:
+    depth = sys.getrecursionlimit() + 100
+
+    def deep(store: Store) -> bytes:
+        oid = store.tree({b"file": b"x"})
+        for _ in range(depth - 1):
+            oid = store.tree({b"a": existing(b"40000", oid)})
+        return oid
+
+    with planned(tmp_path, deep, limits={"tree_depth": depth}) as made:
+        steps = made.plan().steps
+    path = b"a/" * (depth - 1) + b"file"
+    assert [step.path for step in steps if step.mode][-1] == path
+    assert steps[-1].path == b"a"
 
 
 @pytest.mark.parametrize("lost", ["a file", "a tree"])
