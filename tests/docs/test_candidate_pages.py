@@ -170,4 +170,5 @@ def test_each_promise_names_tests_that_exist() -> None:
     for promise, shown in rows:
         for named in re.findall(r"`([^`]+)`", shown):
             file, _, function = named.partition("::")
-            assert f"\ndef {function}" in (TESTS / file).read_text("utf-8"), promise
+            assert function.startswith("test_"), promise
+            assert f"\ndef {function}(" in (TESTS / file).read_text("utf-8"), promise
