@@ -58,6 +58,23 @@ def test_a_private_repository_holds_the_seeded_set_and_nothing_else(
     assert git(work, "rev-list", "--count", "HEAD").stdout == (b"1\n" if cut else b"3\n")
 
 
+def test_objects_decide_and_not_what_the_host_puts_in_their_place(tmp_path: Path) -> None:
+    host = make_host(tmp_path)
+    expected = reachable(host.repo, host.base)
+    # Another repository, which has all of its objects elsewhere, and says otherwise of some.
+    repo = tmp_path / "sharing"
+    git(tmp_path, "clone", "-q", "--shared", "host", "sharing")
+    root = git(repo, "rev-list", "--max-parents=0", "HEAD").stdout.decode().strip()
+    lie = commit(repo, "", {"lie.txt": b"a lie\n"})
+    git(repo, "replace", host.base, lie)
+    (repo / ".git" / "info" / "grafts").write_text(f"{host.base} {lie}\n{root} {lie}\n")
+    made = launched(repo, host.base, tmp_path, full=True)
+    assert objects(made.workspace) == expected
+    assert (made.source / "dir0" / "file0.txt").is_file()
+    assert not (made.source / "lie.txt").exists()
+    assert git(made.workspace, "rev-list", "--count", "HEAD").stdout == b"3\n"
+
+
 def test_a_base_without_parents_has_no_boundary(tmp_path: Path) -> None:
     host = make_host(tmp_path)
     root = git(host.repo, "rev-list", "--max-parents=0", "HEAD").stdout.decode().strip()

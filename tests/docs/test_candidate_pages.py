@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import candidate.launch
 import importer.steps
+from candidate import sandbox
 from candidate.cli import main
+from importer import place
 from importer.steps import Step
 from manifest.errors import REGISTRY
 from manifest.launch import Event
@@ -20,6 +23,7 @@ from tests.support.launches import Scene, launch, make_host
 
 COMMANDS = DOCS / "reference" / "git-candidate.md"
 IMPORT = DOCS / "concepts" / "import.md"
+LAUNCHING = DOCS / "concepts" / "launch.md"
 # What another page describes.
 ELSEWHERE = ("packcheck", "receipt", "refusal")
 
@@ -132,6 +136,23 @@ def test_the_steps_are_those_of_the_code() -> None:
     text = section(read(IMPORT), "The eleven steps")
     assert re.findall(r"^(\d+)\. (.+)$", text, re.MULTILINE) == in_code
     assert [int(number) for number, _ in in_code] == list(Step)[1:]
+
+
+def test_the_steps_of_a_launch_are_those_of_the_code() -> None:
+    in_code = re.findall(r"^    (\d)  (.+)$", candidate.launch.__doc__ or "", re.MULTILINE)
+    text = section(read(LAUNCHING), "In what order it is made")
+    assert re.findall(r"^(\d)\. (.+)$", text, re.MULTILINE) == in_code
+    assert in_code
+
+
+def test_what_a_producer_is_given_is_that_of_the_code() -> None:
+    text = section(read(LAUNCHING), "What a producer gets")
+    parts = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    assert parts == [place.SOURCE, place.WORKSPACE, place.EXPORT, place.MARK]
+    told = re.search(r"an environment of (.+?),? and nothing", read(LAUNCHING), re.DOTALL)
+    assert told
+    world = sandbox.bare("/x", ["true"])
+    assert re.findall(r"`(\w+)`", told[1]) == list(world.environment)
 
 
 def test_every_refusal_has_its_step_and_links_to_what_it_means() -> None:
