@@ -300,6 +300,19 @@ def test_the_readme_shows_what_happens(tmp_path: Path) -> None:
     assert comparable(printed, tmp_path) == comparable(shown, tmp_path)
 
 
+def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
+    bubblewrap()
+    printed = Console(tmp_path).run("git candidate demo ")
+    (shown,) = [
+        text for kind, text in FENCED.findall(part(read(README), "Try it")) if kind == "text"
+    ]
+    # git abbreviates the id of the candidate.
+    told = [
+        re.sub(r"^  [0-9a-f]{7,} ", "  ID ", text, flags=re.MULTILINE) for text in (printed, shown)
+    ]
+    assert comparable(told[0], tmp_path) == comparable(told[1], tmp_path)
+
+
 def made_anew(folder: Path) -> str:
     """The guide with what its commands print now."""
     text = read(GUIDE)
