@@ -194,6 +194,7 @@ _CHECK_FIELDS = (
 _RECOVER_TEXT = """\
 Goes through all launches of the state folder, whatever their repository.
 Where an import died, its publication is finished or taken back, and what it left is removed.
+A launch that died before it was ready is given up, and its folder removed.
 [The guide](../guides/recover-after-a-crash.md) shows it.
 
 A launch on which somebody works is waited for, ten seconds at most, and then is `lockBusy`: its

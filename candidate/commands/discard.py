@@ -25,13 +25,16 @@ __all__ = ["add"]
 
 _DESCRIPTION = """\
 Say that a launch is not needed any more. Its line in the .keep of the published pack goes; once no
-launch has one there, the pack is git's to collect. The journal and the receipt stay as a record.
+launch has one there, the pack is git's to collect. What git candidate launch made in DIR goes,
+with the artifact and with work that was not exported. The journal and the receipt stay as a record.
 May be done twice."""
 
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "discard", "give up a launch and its pack", _DESCRIPTION)
+    parser = add_command(
+        commands, "discard", "give up a launch, its folder and its pack", _DESCRIPTION
+    )
     parser.add_argument("launch", metavar="LAUNCH", help="the id of a launch")
     add_moved(parser)
     parser.set_defaults(run=run)

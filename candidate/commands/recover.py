@@ -34,14 +34,15 @@ __all__ = ["add"]
 
 _DESCRIPTION = """\
 For every launch of the state folder: where all of a publication is in the repository its receipt
-is written, else what there is of it is taken back. Temporary files of imports that have ended are
-removed, files of anybody else never. Then the repository is asked whether each receipt is true. May
-be run at any time, beside imports, and again."""
+is written, else what there is of it is taken back. A launch that died before it was ready is given
+up, and what there is of its folder removed. Temporary files of imports that have ended are removed,
+files of anybody else never. Then the repository is asked whether each receipt is true. May be run
+at any time, beside imports, and again."""
 
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "recover", "clean up after imports that died", _DESCRIPTION)
+    parser = add_command(commands, "recover", "clean up after what died", _DESCRIPTION)
     add_moved(parser)
     parser.set_defaults(run=run)
 
