@@ -8,8 +8,6 @@ every fsync, and shows what L1 is held for apart from the disk.
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import subprocess
 import sys
@@ -24,7 +22,7 @@ from typing import TypedDict
 
 import sh
 
-from bench import git, machine
+from bench import alone, git, machine
 from bench.importtables import ImportTables, Size, Times
 from importer.durable import Files
 from importer.steps import ImportResult, import_candidate
@@ -172,23 +170,5 @@ def _spawn(rounds: int) -> Times:
         )
 
 
-def _say(message: str) -> None:
-    print(f"bench: {message}", file=sys.stderr, flush=True)
-
-
-def main() -> int:
-    """Measure, and print or save."""
-    parser = argparse.ArgumentParser(prog="python -m bench.imports", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15, help="timed rounds (default 15)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="save every run")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="packcheck-bench-") as name:
-        saved = measure(options.rounds, Path(name), _say)
-    if options.json is not None:
-        options.json.write_text(json.dumps(saved, indent=1) + "\n", "utf-8")
-    print(ImportTables(saved).whole(), end="")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(alone.run("bench.imports", __doc__, 15, measure, ImportTables))

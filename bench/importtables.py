@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
-__all__ = ["PARTS", "ImportTables", "Size", "Times", "facts", "ms", "ratio", "table"]
+__all__ = ["PARTS", "ImportTables", "SavedTables", "Size", "Times", "ms", "ratio", "table"]
 
 
 class Size(TypedDict):
@@ -30,24 +30,43 @@ class Times(TypedDict):
     plain: list[float]
 
 
-class ImportTables:
-    """Tables of one saved run."""
+class SavedTables:
+    """Tables of one saved run; ``names`` are those of all, each that of a method as well."""
+
+    names: ClassVar[Mapping[str, str]]
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
         self._saved = saved
-        self._sizes: list[Size] = saved["sizes"]
 
     def part(self, name: str) -> str:
         """One of the tables, by its name."""
-        return PARTS[name](self)
+        made: str = getattr(self, self.names[name])()
+        return made
 
     def whole(self) -> str:
         """All of them, one after the other."""
-        return "\n\n".join(self.part(name) for name in PARTS) + "\n"
+        return "\n\n".join(self.part(name) for name in self.names) + "\n"
 
     def facts(self) -> str:
         """The machine, the date and the rounds."""
-        return facts(self._saved)
+        lines = [f"- {name}: {text}" for name, text in self._saved["machine"].items()]
+        return "\n".join([*lines, f"- rounds: {self._saved['rounds']}, alternating"])
+
+
+class ImportTables(SavedTables):
+    """Tables of a run of ``bench.imports``."""
+
+    names: ClassVar[Mapping[str, str]] = {
+        "importfacts": "facts",
+        "importtotals": "totals",
+        "importhold": "hold",
+        "importsteps": "steps",
+        "importspawn": "spawn",
+    }
+
+    def __init__(self, saved: Mapping[str, Any]) -> None:
+        super().__init__(saved)
+        self._sizes: list[Size] = saved["sizes"]
 
     def totals(self) -> str:
         """Each size: our import beside git fetch."""
@@ -92,19 +111,7 @@ class ImportTables:
         return table(["git version", "ms"], rows)
 
 
-PARTS: dict[str, Callable[[ImportTables], str]] = {
-    "importfacts": ImportTables.facts,
-    "importtotals": ImportTables.totals,
-    "importhold": ImportTables.hold,
-    "importsteps": ImportTables.steps,
-    "importspawn": ImportTables.spawn,
-}
-
-
-def facts(saved: Mapping[str, Any]) -> str:
-    """The machine, the date and the rounds of a run."""
-    lines = [f"- {name}: {text}" for name, text in saved["machine"].items()]
-    return "\n".join([*lines, f"- rounds: {saved['rounds']}, alternating"])
+PARTS = tuple(ImportTables.names)
 
 
 def ms(seconds: Sequence[float]) -> str:

@@ -8,21 +8,18 @@ on another file system.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
-from bench import git, machine
+from bench import alone, git, machine
 from bench.launchtables import LaunchTables, Tree
 from candidate import tree
 from candidate.launch import Order, launch
@@ -157,24 +154,5 @@ def _stream(shape: Shape) -> Iterator[bytes]:
         yield b"M 100644 inline %b\ndata %d\n%b\n" % (path, len(data), data)
 
 
-def _say(message: str) -> None:
-    print(f"bench: {message}", file=sys.stderr, flush=True)
-
-
-def main() -> int:
-    """Measure, and print or save."""
-    parser = argparse.ArgumentParser(prog="python -m bench.launches", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9, help="timed rounds (default 9)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="save every run")
-    parser.add_argument("--folder", metavar="DIR", help="where it works (default: $TMPDIR)")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="packcheck-bench-", dir=options.folder) as name:
-        saved = measure(options.rounds, Path(name), _say)
-    if options.json is not None:
-        options.json.write_text(json.dumps(saved, indent=1) + "\n", "utf-8")
-    print(LaunchTables(saved).whole(), end="")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(alone.run("bench.launches", __doc__, 9, measure, LaunchTables))

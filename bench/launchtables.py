@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypedDict
+from collections.abc import Mapping
+from typing import ClassVar, TypedDict
 
-from bench.importtables import facts, ms, ratio, table
+from bench.importtables import SavedTables, ms, ratio, table
 
 __all__ = ["PARTS", "LaunchTables", "Tree"]
 
@@ -18,29 +18,16 @@ class Tree(TypedDict):
     times: dict[str, list[float]]
 
 
-class LaunchTables:
-    """Tables of one saved run."""
+class LaunchTables(SavedTables):
+    """Tables of a run of ``bench.launches``."""
 
-    def __init__(self, saved: Mapping[str, Any]) -> None:
-        self._saved = saved
-        self._trees: list[Tree] = saved["trees"]
-
-    def part(self, name: str) -> str:
-        """One of the tables, by its name."""
-        return PARTS[name](self)
-
-    def whole(self) -> str:
-        """All of them, one after the other."""
-        return "\n\n".join(self.part(name) for name in PARTS) + "\n"
-
-    def facts(self) -> str:
-        """The machine, the date and the rounds."""
-        return facts(self._saved)
+    names: ClassVar[Mapping[str, str]] = {"launchfacts": "facts", "launchtrees": "trees"}
 
     def trees(self) -> str:
         """Each tree: ours beside git, and a whole launch."""
         rows = []
-        for made in self._trees:
+        trees: list[Tree] = self._saved["trees"]
+        for made in trees:
             times = made["times"]
             rows.append(
                 [
@@ -57,7 +44,4 @@ class LaunchTables:
         return table(head, rows)
 
 
-PARTS: dict[str, Callable[[LaunchTables], str]] = {
-    "launchfacts": LaunchTables.facts,
-    "launchtrees": LaunchTables.trees,
-}
+PARTS = tuple(LaunchTables.names)
