@@ -155,7 +155,6 @@ def _produce(folder: str, say: Callable[[str], None], *, quiet: bool) -> str:
     producer = ["sh", "-c", _PRODUCER]
     try:
         program = sandbox.bubblewrap()
-        sandbox.probe(program)
     except CandidateError as error:
         say(f"NO SANDBOX here: {error.message}")
         say("the producer runs as an ordinary process, as with --sandbox off")
@@ -192,25 +191,13 @@ def _offer(
 
 
 def _manifest(record: Launch, made: Hostile) -> Manifest:
-    return Manifest(
-        issue=record.issue,
-        run=record.run,
-        phase=record.phase,
-        launch=record.launch,
-        repository=record.repository,
-        object_format=record.object_format,
-        base=record.base,
-        candidate=made.tip.hex(),
-        artifact=Artifact(
-            name=record.artifact,
-            bytes=len(made.data),
-            sha256=hashlib.sha256(made.data).hexdigest(),
-            objects=made.objects,
-        ),
-        commits=[made.tip.hex()],
-        state="offered",
-        workspace=Workspace(dirty=0, paths=[]),
+    artifact = Artifact(
+        name=record.artifact,
+        bytes=len(made.data),
+        sha256=hashlib.sha256(made.data).hexdigest(),
+        objects=made.objects,
     )
+    return v1.offered(record, artifact, [made.tip.hex()], Workspace(dirty=0, paths=[]))
 
 
 def _digests(folder: str) -> dict[str, str]:

@@ -5,15 +5,21 @@ The codes stand in the registry of all records and imports (manifest/errors.py).
 
 from __future__ import annotations
 
-from importer.errors import ImporterError
+from importer.errors import BASE_MISSING, ImporterError, ImportRefused
 from manifest.errors import refusal
 from packparse.codes import ENVIRONMENT, INCOMPLETE, LIMIT, POLICY, USAGE
 
-__all__ = ["CandidateError"]
+__all__ = ["CandidateError", "missing"]
 
 
 class CandidateError(ImporterError):
     """Not launched, not run or not exported; its ``code`` says why. ``step`` is always 0."""
+
+
+def missing(oid: bytes) -> ImportRefused:
+    """What is raised where the host lacks an object that a producer has to be given."""
+    message = f"{oid.hex()}, which belongs to the base, is not in the repository"
+    return ImportRefused(BASE_MISSING, message)
 
 
 # The export, in the producer's world

@@ -100,16 +100,8 @@ def _exported(
     for name in names:
         files.remove(TEMPORARY + name, at=at)
     try:
-        manifest = made(
-            v1.Manifest(
-                **{name: getattr(ticket, name) for name in _TOLD},
-                candidate=commits[-1],
-                artifact=_artifact(world, at, ticket, work, commits[-1]),
-                commits=commits,
-                state="offered",
-                workspace=_note(paths),
-            )
-        )
+        artifact = _artifact(world, at, ticket, work, commits[-1])
+        manifest = made(v1.offered(ticket, artifact, commits, _note(paths)))
         data = v1.write(manifest, bytes.fromhex(ticket.key))
         files.write_new(TEMPORARY + v1.NAME, data, at=at, mode=_MODE)
         # From here on no manifest speaks of the old artifact. Each change is durable before the
@@ -124,10 +116,6 @@ def _exported(
             files.sweep(TEMPORARY + name, at=at, folder=False)
         raise
     return manifest
-
-
-# What a manifest repeats of the ticket.
-_TOLD = ("issue", "run", "phase", "launch", "repository", "object_format", "base")
 
 
 def _artifact(world: World, at: int, ticket: Ticket, work: Workspace, tip: str) -> v1.Artifact:

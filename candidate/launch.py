@@ -99,8 +99,7 @@ def _check_apart(path: str, repository: Repository) -> None:
     if around is not None:
         message = f"{_shown(path)} lies in the repository at {_shown(around)}"
         raise CandidateError(FOLDER_UNSAFE, message)
-    real, state = os.path.realpath(path), os.path.realpath(repository.state.path)
-    if os.path.commonpath([real, state]) in {real, state}:
+    if not place.are_apart(path, repository.state.path):
         message = f"{_shown(path)} lies in the state folder, or the state folder in it"
         raise CandidateError(FOLDER_UNSAFE, message)
 

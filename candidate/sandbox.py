@@ -126,8 +126,8 @@ def check_shown(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
     """
     real = [os.path.realpath(path) for path in shown]
     for path in real:
-        for secret in map(os.path.realpath, hidden):
-            if os.path.commonpath([path, secret]) in {path, secret}:
+        for secret in hidden:
+            if not place.are_apart(path, secret):
                 message = f"{_named(path)} and {_named(secret)} are not apart"
                 raise CandidateError(SANDBOX_UNSAFE, message)
         if not os.path.isdir(path):
@@ -136,10 +136,14 @@ def check_shown(shown: Iterable[str], hidden: Iterable[str]) -> list[str]:
 
 
 def bubblewrap() -> str:
-    """The program that the search path leads to. Raises CandidateError: sandboxMissing."""
+    """The program that the search path leads to, once it has made a sandbox.
+
+    Raises CandidateError: sandboxMissing.
+    """
     program = shutil.which(_PROGRAM)
     if program is None:
         raise CandidateError(SANDBOX_MISSING, f"there is no {_PROGRAM} in PATH")
+    probe(program)
     return program
 
 

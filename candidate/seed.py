@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from candidate.errors import missing
 from importer import git
 from importer.base import SeededSet
 from importer.errors import (
@@ -20,8 +21,6 @@ from importer.errors import (
 )
 from importer.packindex import read_index
 from packparse.entry import COMMIT
-from packparse.limits import Limits
-from packparse.objects import commit as commits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +39,6 @@ _LARGEST_INDEX = 1 << 30
 _CAPS = git.Caps(memory=8 << 30, file=1 << 40, seconds=24 * 3600)
 # A seed is as large as the repository, and so is the patience.
 _PATIENCE = 30
-_ANY = Limits("history", {"parents": 1 << 30})
 
 
 class Seeded(NamedTuple):
@@ -66,8 +64,7 @@ def gather(repository: Repository, base: bytes, *, full: bool) -> Seeded:
     cut = _shallow(repository)
     seeded = SeededSet(repository.reader, repository.object_format, [base], full=full, boundary=cut)
     kinds = seeded.everything()
-    # It was read once already, so it can be.
-    root, parents = commits.links(content, repository.object_format.width, _ANY)
+    root, parents = seeded.links(base, content)
     boundary = cut.intersection(kinds) if full else frozenset([base] if parents else [])
     return Seeded(base, root, kinds, boundary)
 
@@ -182,6 +179,5 @@ def _why_not(repository: Repository, seeded: Seeded, packed: git.Outcome) -> Imp
     """What it means that git does not pack the objects: usually one is missing."""
     for oid in seeded.kinds:
         if repository.reader.about(oid) is None:
-            message = f"{oid.hex()}, which belongs to the base, is not in the repository"
-            return ImportRefused(BASE_MISSING, message)
+            return missing(oid)
     raise ImportFailed(GIT_FAILED, f"git pack-objects: {packed.told()}")

@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from candidate.errors import TREE_UNSAFE, CandidateError
-from importer.errors import BASE_MISSING, ImportRefused
+from candidate.errors import TREE_UNSAFE, CandidateError, missing
 from packparse import modes
 from packparse.entry import BLOB, TREE
 from packparse.escape import shorten
@@ -103,7 +102,7 @@ def _read_trees(
         below: dict[bytes, None] = {}
         for oid, given in zip(level, reader.read_all(level), strict=True):
             if given is None or given[0] != TREE:
-                raise _missing(oid)
+                raise missing(oid)
             found[oid] = given[1]
             length = 0
             for mode, name, target in trees.entries(given[1], object_format.width):
@@ -181,7 +180,7 @@ def write(
 def _content(contents: Iterator[tuple[int, Iterator[bytes]] | None], oid: bytes) -> Iterator[bytes]:
     given = next(contents)
     if given is None or given[0] != BLOB:
-        raise _missing(oid)
+        raise missing(oid)
     return given[1]
 
 
@@ -266,8 +265,3 @@ class _Writer:
 
 def _unsafe(path: bytes, what: str) -> CandidateError:
     return CandidateError(TREE_UNSAFE, f"{shorten(path)} is {what}")
-
-
-def _missing(oid: bytes) -> ImportRefused:
-    message = f"{oid.hex()}, which belongs to the base, is not in the repository"
-    return ImportRefused(BASE_MISSING, message)

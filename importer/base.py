@@ -339,7 +339,7 @@ class SeededSet:
             roots: list[bytes] = []
             parents: list[bytes] = []
             for oid, content in self._contents(listed, COMMIT):
-                root, links = self._links(oid, content)
+                root, links = self.links(oid, content)
                 roots.append(root)
                 if oid not in self._boundary:
                     parents += split_ids(links, self._width)
@@ -350,7 +350,8 @@ class SeededSet:
             self._in_history = True
             yield True
 
-    def _links(self, oid: bytes, content: bytes) -> tuple[bytes, bytes]:
+    def links(self, oid: bytes, content: bytes) -> tuple[bytes, bytes]:
+        """The tree that a commit of the set names, and its parents in one piece."""
         try:
             return commits.links(content, self._width, _ANY)
         except PackError as error:

@@ -9,7 +9,6 @@ fsync of the directory: a reader sees the whole file or none, also after the pow
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import stat
@@ -330,6 +329,8 @@ class Files:
 
 
 def _syncfs(descriptor: int) -> None:
+    import ctypes  # noqa: PLC0415 - a launch alone needs it
+
     if ctypes.CDLL(None, use_errno=True).syncfs(descriptor):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

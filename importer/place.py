@@ -23,12 +23,18 @@ if TYPE_CHECKING:
     from importer.durable import Files
     from manifest.launch import Launch
 
-__all__ = ["EXPORT", "MARK", "SOURCE", "WORKSPACE", "mark", "owner", "remove"]
+__all__ = ["EXPORT", "MARK", "SOURCE", "WORKSPACE", "are_apart", "mark", "owner", "remove"]
 
 SOURCE = "source"
 WORKSPACE = "workspace"
 EXPORT = "export"
 MARK = "launch"
+
+
+def are_apart(one: str, other: str) -> bool:
+    """Whether neither of two folders is the other, or lies in it, links followed."""
+    paths = [os.path.realpath(one), os.path.realpath(other)]
+    return os.path.commonpath(paths) not in paths
 
 
 def mark(files: Files, launch: str, *, at: int) -> None:

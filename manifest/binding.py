@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from manifest.errors import BINDING_MISMATCH, CLAIM_TOO_LARGE, RecordError
+from manifest.v1 import TOLD
 from packparse.checks import EMPTY_RANGE
 
 if TYPE_CHECKING:
@@ -14,15 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["bind", "check_claims"]
 
-_BOUND = ("issue", "run", "phase", "launch", "repository", "object_format", "base")
-
 
 def bind(manifest: Manifest, launch: Launch) -> None:
     """Compare everything that both know.
 
     Raises RecordError: bindingMismatch, which names every field that differs, emptyRange.
     """
-    wrong = [name for name in _BOUND if getattr(manifest, name) != getattr(launch, name)]
+    wrong = [name for name in TOLD if getattr(manifest, name) != getattr(launch, name)]
     if manifest.artifact.name != launch.artifact:
         wrong.append("artifact")
     if wrong:

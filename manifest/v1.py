@@ -6,7 +6,7 @@ nothing by itself. docs/reference/manifest-v1.md describes the bytes.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
@@ -33,12 +33,20 @@ from manifest.errors import (
 from packparse.escape import unquote
 from packparse.objectformat import FORMATS
 
-__all__ = ["LARGEST", "NAME", "Artifact", "Manifest", "Workspace", "read", "write"]
+if TYPE_CHECKING:
+    from manifest.launch import Launch
+    from manifest.ticket import Ticket
+
+__all__ = [
+    "LARGEST", "NAME", "TOLD", "Artifact", "Manifest", "Workspace", "offered", "read", "write",
+]  # fmt: skip
 
 NAME = "manifest.json"
 # 10,000 commits with SHA-256 ids, and 100 dirty paths of any length that git stores.
 LARGEST = 4 << 20
 _KEY = "mac"
+# What a manifest repeats of its launch.
+TOLD = ("issue", "run", "phase", "launch", "repository", "object_format", "base")
 
 
 class Artifact(Record, frozen=True):
@@ -88,6 +96,20 @@ class Manifest(Record, frozen=True, tag_field="format", tag="packcheck.manifest/
             raise RecordError(RECORD_INVALID, "a path is not quoted as git quotes it")
         if self.workspace.dirty < len(self.workspace.paths):
             raise RecordError(RECORD_INVALID, "more paths are listed than are counted")
+
+
+def offered(
+    launch: Launch | Ticket, artifact: Artifact, commits: list[str], workspace: Workspace
+) -> Manifest:
+    """The manifest of what a launch brings, the last of ``commits``; nothing is checked here."""
+    return Manifest(
+        **{name: getattr(launch, name) for name in TOLD},
+        candidate=commits[-1],
+        artifact=artifact,
+        commits=commits,
+        state="offered",
+        workspace=workspace,
+    )
 
 
 def write(manifest: Manifest, key: bytes) -> bytes:

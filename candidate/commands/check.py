@@ -6,12 +6,11 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from candidate.commands.common import add_command, print_object
+from candidate.commands.common import add_command, add_policy, print_object
 from importer import layout
 from importer.checkup import Wanted, check_bundle
 from importer.repository import Repository
 from importer.state import State
-from packparse import limits
 from packparse.arguments import parse_limit, parse_oid
 from packparse.checks import SMUGGLED_BASE
 from packparse.errors import MisuseError
@@ -63,24 +62,7 @@ def add(commands: Commands) -> None:
         help="what the producer was given of the base: its tree, or its whole history as well "
         "(default: depth-one)",
     )
-    parser.add_argument(
-        "--policy",
-        metavar="FILE",
-        default="candidate",
-        help="as for packcheck verify (default: candidate)",
-    )
-    parser.add_argument(
-        "--limits",
-        choices=limits.PRESETS,
-        help="as for packcheck verify (default: those of the policy)",
-    )
-    parser.add_argument(
-        "--limit",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="as for packcheck verify; may be repeated (default: as in --limits)",
-    )
+    add_policy(parser)
     parser.set_defaults(run=run)
 
 

@@ -13,6 +13,7 @@ from candidate.errors import CandidateError  # noqa: F401 - its room adds codes 
 from importer.repository import Repository
 from importer.state import State
 from manifest.errors import REGISTRY
+from packparse import limits
 from packparse.checks import CATALOG
 from packparse.errors import MisuseError
 from packparse.escape import shorten
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - has no other name
 
 __all__ = [
-    "CODES", "add_command", "add_moved", "add_progress", "as_object", "error_object", "nothing_in",
-    "opened_for", "opened_state", "print_object", "teller",
+    "CODES", "add_command", "add_moved", "add_policy", "add_progress", "as_object", "error_object",
+    "nothing_in", "opened_for", "opened_state", "print_object", "teller",
 ]  # fmt: skip
 
 # Of all that is refused, by packcheck or by an import.
@@ -70,6 +71,25 @@ def add_moved(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where the repository is now, if it was moved (default: where it was when the launch "
         "was recorded); it has to be the same folder, by its device and inode",
+    )
+
+
+def add_policy(parser: argparse.ArgumentParser, what: str = "as for packcheck verify") -> None:
+    """The options that say what a candidate is judged by."""
+    parser.add_argument(
+        "--policy", metavar="FILE", default="candidate", help=f"{what} (default: candidate)"
+    )
+    parser.add_argument(
+        "--limits",
+        choices=limits.PRESETS,
+        help="as for packcheck verify (default: those of the policy)",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="as for packcheck verify; may be repeated (default: as in --limits)",
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from candidate import sandbox
 from candidate.commands.common import (
     add_command,
+    add_policy,
     add_progress,
     as_object,
     opened_state,
@@ -24,7 +25,6 @@ from importer.repository import Repository
 from importer.state import repository_around
 from manifest.atoms import pack_path
 from manifest.launch import PolicyText
-from packparse import limits
 from packparse.arguments import parse_limit, parse_oid
 from packparse.errors import MisuseError
 from packparse.escape import shorten
@@ -85,32 +85,11 @@ def add(commands: Commands) -> None:
             default=_UNNAMED,
             help=f"{what}, as the manifest will say it (default: {_UNNAMED})",
         )
-    _add_policy(parser)
+    add_policy(parser, "what the candidate is judged by, as for packcheck verify")
     _add_sandbox(parser)
     add_progress(parser)
     parser.add_argument("producer", metavar="COMMAND", nargs="*", help="after --, with arguments")
     parser.set_defaults(run=run)
-
-
-def _add_policy(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--policy",
-        metavar="FILE",
-        default="candidate",
-        help="what the candidate is judged by, as for packcheck verify (default: candidate)",
-    )
-    parser.add_argument(
-        "--limits",
-        choices=limits.PRESETS,
-        help="as for packcheck verify (default: those of the policy)",
-    )
-    parser.add_argument(
-        "--limit",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="as for packcheck verify; may be repeated (default: as in --limits)",
-    )
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
@@ -184,9 +163,7 @@ def _program(parsed: argparse.Namespace) -> str:
     """What makes the sandbox, tried before anything is recorded; empty where none is asked for."""
     if not parsed.producer or parsed.sandbox == "off":
         return ""
-    program = sandbox.bubblewrap()
-    sandbox.probe(program)
-    return program
+    return sandbox.bubblewrap()
 
 
 def _world(

@@ -149,25 +149,13 @@ class Scene:
     def manifest(self, bundle: bytes, **changes: object) -> Manifest:
         """The manifest of an honest producer for `bundle`, with `changes`."""
         host, record = self.host, self.record
-        manifest = Manifest(
-            issue=record.issue,
-            run=record.run,
-            phase=record.phase,
-            launch=record.launch,
-            repository=record.repository,
-            object_format=record.object_format,
-            base=record.base,
-            candidate=host.candidate,
-            artifact=Artifact(
-                name=record.artifact,
-                bytes=len(bundle),
-                sha256=sha256(bundle).hexdigest(),
-                objects=objects_in(bundle),
-            ),
-            commits=list(host.commits),
-            state="offered",
-            workspace=Workspace(dirty=0, paths=[]),
+        artifact = Artifact(
+            name=record.artifact,
+            bytes=len(bundle),
+            sha256=sha256(bundle).hexdigest(),
+            objects=objects_in(bundle),
         )
+        manifest = v1.offered(record, artifact, list(host.commits), Workspace(dirty=0, paths=[]))
         return msgspec.structs.replace(manifest, **changes)
 
     def offer(
