@@ -8,9 +8,11 @@ directory, nothing is followed and nothing is overwritten.
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
-from candidate.errors import TREE_UNSAFE, CandidateError, missing
+from candidate.errors import FOLDER_UNSAFE, TREE_UNSAFE, CandidateError, missing
+from importer.durable import identity
 from packparse import modes
 from packparse.entry import BLOB, TREE
 from packparse.escape import shorten
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from importer.base import StoreReader
-    from importer.durable import Files
+    from importer.durable import Files, Identity
     from packparse.limits import Limits
     from packparse.objectformat import ObjectFormat
 
@@ -161,19 +163,17 @@ def write(
     """Write a tree into each of ``places``, which are empty; what was written into the first.
 
     Contents come from the reader, in pieces, each hashed again. What is sealed can be read and not
-    written to, also by its owner. Nothing is durable. Raises CandidateError: treeUnsafe;
-    ImportRefused (baseMissing), OSError, and what the reader raises.
+    written to, also by its owner. However deep it is, one directory of each place is open. Nothing
+    is durable. Raises CandidateError (treeUnsafe, folderUnsafe), ImportRefused (baseMissing),
+    OSError, and what the reader raises.
     """
-    writer = _Writer(files, places)
     contents = reader.stream(wanted.blobs())
-    try:
+    with ExitStack() as opened:
+        writer = _Writer(files, [_Stand(files, place, opened) for place in places])
         for step in wanted.steps:
             content = _content(contents, step.oid) if _is_blob(step.mode) else iter(())
             writer.write(step, content)
-        for place in places:
-            writer.seal(place.folder, place.sealed)
-    finally:
-        writer.close()
+        writer.seal()
     return writer.written
 
 
@@ -184,25 +184,54 @@ def _content(contents: Iterator[tuple[int, Iterator[bytes]] | None], oid: bytes)
     return given[1]
 
 
-class _Writer:
-    """The directories that are open in each place, from its root down to the one being filled."""
+class _Stand:
+    """The one directory of a place that is open, however deep it lies.
 
-    def __init__(self, files: Files, places: Sequence[Place]) -> None:
+    The way back is ``..``, and what was left is known by its identity: a directory that somebody
+    moves away meanwhile leads nowhere else.
+    """
+
+    def __init__(self, files: Files, place: Place, opened: ExitStack) -> None:
         self._files = files
-        self._sealed = [place.sealed for place in places]
-        self._open = [[place.folder for place in places]]
-        self.written: list[Written] = []
+        self.sealed = place.sealed
+        self.folder = files.open_folder(".", at=place.folder)
+        opened.callback(lambda: os.close(self.folder))
+        self._above: list[Identity] = []
 
-    def close(self) -> None:
-        """Close what is still open, but for the places themselves."""
-        while len(self._open) > 1:
-            self._leave()
+    def enter(self, name: str) -> None:
+        """Make a directory, and go into it."""
+        self._files.make_folder(name, at=self.folder, mode=0o777)
+        self._above.append(identity(os.fstat(self.folder)))
+        self._go(name)
+
+    def leave(self) -> None:
+        """Go back. Raises CandidateError: folderUnsafe."""
+        self._go("..")
+        if identity(os.fstat(self.folder)) != self._above.pop():
+            raise CandidateError(FOLDER_UNSAFE, "a folder was moved away while it was filled")
+
+    def _go(self, name: str) -> None:
+        inside = self._files.open_folder(name, at=self.folder)
+        os.close(self.folder)
+        self.folder = inside
+
+    def seal(self) -> None:
+        """Let nobody write to a directory that is filled, and nobody else look into it."""
+        if self.sealed:
+            self._files.allow(self.folder, 0o500)
+
+
+class _Writer:
+    """Takes the steps of a plan in all places at once."""
+
+    def __init__(self, files: Files, stands: Sequence[_Stand]) -> None:
+        self._files = files
+        self._stands = stands
+        self.written: list[Written] = []
 
     def write(self, step: _Step, content: Iterator[bytes]) -> None:
         kind = step.mode & modes.TYPE
         if not step.mode:
-            for folder, sealed in zip(self._open[-1], self._sealed, strict=True):
-                self.seal(folder, sealed)
             self._leave()
         elif kind == modes.FOLDER:
             self._enter(step.name)
@@ -215,42 +244,35 @@ class _Writer:
         else:
             self._file(step, content)
 
+    def seal(self) -> None:
+        for stand in self._stands:
+            stand.seal()
+
     def _enter(self, name: bytes) -> None:
-        inside: list[int] = []
-        # Noted before they are all there, so that whatever fails they are closed.
-        above = self._open[-1]
-        self._open.append(inside)
-        for folder in above:
-            text = os.fsdecode(name)
-            self._files.make_folder(text, at=folder, mode=0o777)
-            inside.append(self._files.open_folder(text, at=folder))
+        for stand in self._stands:
+            stand.enter(os.fsdecode(name))
 
     def _leave(self) -> None:
-        for folder in self._open.pop():
-            os.close(folder)
-
-    def seal(self, folder: int, sealed: bool) -> None:  # noqa: FBT001 - it has one meaning
-        """Let nobody write to a directory that is filled, and nobody else look into it."""
-        if sealed:
-            self._files.allow(folder, 0o500)
+        self.seal()
+        for stand in self._stands:
+            stand.leave()
 
     def _link(self, step: _Step, target: bytes) -> None:
         if not 0 < len(target) <= _LONGEST_TARGET or b"\0" in target:
             raise _unsafe(step.path, "a link to what can be no path")
-        for folder in self._open[-1]:
-            self._files.make_link(step.name, target, at=folder)
-        self._note(
-            step, modes.LINK, self._files.status(os.fsdecode(step.name), at=self._open[-1][0])
-        )
+        for stand in self._stands:
+            self._files.make_link(step.name, target, at=stand.folder)
+        status = self._files.status(os.fsdecode(step.name), at=self._stands[0].folder)
+        self._note(step, modes.LINK, status)
 
     def _file(self, step: _Step, content: Iterator[bytes]) -> None:
         execute = 0o111 if step.mode & _EXECUTABLE else 0
         name = os.fsdecode(step.name)
         opened: list[int] = []
         try:
-            for folder, sealed in zip(self._open[-1], self._sealed, strict=True):
-                mode = (0o444 if sealed else 0o666) | execute
-                opened.append(self._files.create(name, at=folder, mode=mode))
+            for stand in self._stands:
+                mode = (0o444 if stand.sealed else 0o666) | execute
+                opened.append(self._files.create(name, at=stand.folder, mode=mode))
             for piece in content:
                 for descriptor in opened:
                     self._files.write(descriptor, piece)

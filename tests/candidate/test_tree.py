@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ import pytest
 from candidate import tree
 from candidate.errors import CandidateError
 from importer.base import StoreReader
+from importer.durable import Files
 from importer.errors import ImporterError, ImportRefused
 from importer.repository import Repository
 from packparse.entry import TREE
@@ -41,6 +43,7 @@ class Plans:
 
     def __init__(self, repository: Repository, base: bytes, limits: dict[str, int]) -> None:
         self.repository = repository
+        self.files = repository.world.files
         given = repository.reader.read(base)
         assert given is not None
         width = repository.object_format.width
@@ -56,8 +59,7 @@ class Plans:
         opened = [os.open(path, os.O_RDONLY) for path in into]
         try:
             places = [tree.Place(folder, sealed) for folder in opened]
-            files = self.repository.world.files
-            return tree.write(files, self.repository.reader, self.plan(), places)
+            return tree.write(self.files, self.repository.reader, self.plan(), places)
         finally:
             for folder in opened:
                 os.close(folder)
@@ -134,13 +136,14 @@ def test_everything_is_written_as_it_stands_in_the_objects(tmp_path: Path, fmt: 
 
 def test_what_is_sealed_is_for_its_user_alone_and_written_to_by_nobody(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    with planned(tmp_path, {b"a": b"a\n", b"b": {b"run": program(b"x")}}) as made:
+    all_kinds: Folder = {b"a": b"a\n", b"b": {b"run": program(b"x")}, b"mod": submodule(b"\7" * 20)}
+    with planned(tmp_path, all_kinds) as made:
         made.write(tmp_path / "one", sealed=True)
     modes = {
         path.name: stat.S_IMODE(path.stat().st_mode) & (0o777 if path.is_dir() else 0o700)
         for path in [tmp_path / "one", *(tmp_path / "one").rglob("*")]
     }
-    assert modes == {"one": 0o500, "a": 0o400, "b": 0o500, "run": 0o500}
+    assert modes == {"one": 0o500, "a": 0o400, "b": 0o500, "run": 0o500, "mod": 0o500}
 
 
 @pytest.mark.parametrize("there", ["a file", "a link", "a folder that is one", "a link to one"])
@@ -254,20 +257,56 @@ def test_what_is_larger_than_the_launch_allows_is_refused(tmp_path: Path, name: 
         made.plan()
 
 
-def test_a_tree_may_be_deeper_than_calls_can_be(tmp_path: Path) -> None:
-    depth = sys.getrecursionlimit() + 100
-
-    def deep(store: Store) -> bytes:
+def _deep(depth: int) -> Callable[[Store], bytes]:
+    def tree_of(store: Store) -> bytes:
         oid = store.tree({b"file": b"x"})
         for _ in range(depth - 1):
             oid = store.tree({b"a": existing(b"40000", oid)})
         return oid
 
-    with planned(tmp_path, deep, limits={"tree_depth": depth}) as made:
+    return tree_of
+
+
+def test_a_tree_may_be_deeper_than_calls_can_be(tmp_path: Path) -> None:
+    depth = sys.getrecursionlimit() + 100
+    with planned(tmp_path, _deep(depth), limits={"tree_depth": depth}) as made:
         steps = made.plan().steps
     path = b"a/" * (depth - 1) + b"file"
     assert [step.path for step in steps if step.mode][-1] == path
     assert steps[-1].path == b"a"
+
+
+def test_a_tree_may_be_deeper_than_files_may_be_open(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    theirs = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with planned(tmp_path, _deep(300), limits={"tree_depth": 300}) as made:
+        free = os.open(tmp_path, os.O_RDONLY)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (free + 20, theirs[1]))
+            made.write(place)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, theirs)
+            os.close(free)
+    assert (place / ("a/" * 299) / "file").read_bytes() == b"x"
+
+
+def test_a_folder_that_is_moved_away_leads_nowhere_else(tmp_path: Path) -> None:
+    place, outside = tmp_path / "place", tmp_path / "outside"
+    place.mkdir()
+    outside.mkdir()
+
+    class Moving(Files):
+        def create(self, name: str, *, at: int, mode: int = 0o600) -> int:
+            if name == "in":
+                (place / "d").rename(outside / "d")
+            return super().create(name, at=at, mode=mode)
+
+    with planned(tmp_path, {b"d": {b"in": b"x"}, b"e": b"y"}) as made:
+        made.files = Moving()
+        with pytest.raises(CandidateError, match="folderUnsafe: a folder was moved away"):
+            made.write(place)
+    assert list(outside.iterdir()) == [outside / "d"]
 
 
 @pytest.mark.parametrize("lost", ["a file", "a tree"])
