@@ -204,7 +204,7 @@ def _prepare(it: _Launching, seeded: seed.Seeded, wanted: tree.Plan) -> None:
 def _fill(it: _Launching, seeded: seed.Seeded, wanted: tree.Plan) -> None:
     repository, record = it.repository, it.file.record
     files = repository.world.files
-    for name in (place.SOURCE, place.WORKSPACE):
+    for name in (place.SOURCE, place.WORKSPACE, place.HOME):
         files.make_folder(name, at=it.folder)
     with (
         files.folder(place.SOURCE, at=it.folder) as source,

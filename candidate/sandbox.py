@@ -76,8 +76,8 @@ def sandboxed(
 
 def bare(folder: str, producer: Sequence[str]) -> World:
     """A producer as an ordinary process, which sees and may do whatever its user can."""
-    environment = _environment(f"{folder}/{place.SOURCE}", f"{folder}/{place.EXPORT}", folder)
-    return World([*producer], environment, f"{folder}/{place.WORKSPACE}")
+    parts = (f"{folder}/{part}" for part in (place.SOURCE, place.EXPORT, place.HOME))
+    return World([*producer], _environment(*parts), f"{folder}/{place.WORKSPACE}")
 
 
 def _environment(source: str, exported: str, home: str) -> dict[str, str]:

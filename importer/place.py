@@ -1,11 +1,12 @@
 """The folder of a launch that was prepared by us: what it holds, whose it is, and how it goes.
 
-It has four parts::
+It has five parts::
 
     DIR/launch      a symbolic link that leads nowhere: its target is the id of the launch
     DIR/source      the tree of the base, to be read
     DIR/workspace   the private repository of the producer
     DIR/export      where the artifact may lie: the export folder of the launch record
+    DIR/home        the home of a producer that runs without a sandbox
 
 A launch whose preparation was killed is given up, and what there is of its folder is removed; of a
 launch that is discarded as well. The link says whose it is. It is made at one blow, and never over
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from importer.durable import Files
     from manifest.launch import Launch
 
-__all__ = ["EXPORT", "MARK", "SOURCE", "WORKSPACE", "are_apart", "mark", "owner", "remove"]
+__all__ = ["EXPORT", "HOME", "MARK", "SOURCE", "WORKSPACE", "are_apart", "mark", "owner", "remove"]
 
 SOURCE = "source"
 WORKSPACE = "workspace"
 EXPORT = "export"
+HOME = "home"
 MARK = "launch"
 
 
@@ -63,7 +65,7 @@ def remove(files: Files, record: Launch) -> list[str]:
     try:
         if owner(files, at=folder) != record.launch:
             return []
-        parts = (WORKSPACE, SOURCE, EXPORT)
+        parts = (WORKSPACE, SOURCE, HOME, EXPORT)
         removed = [f"{path}/{part}" for part in parts if remove_tree(files, part, at=folder)]
         files.remove(MARK, at=folder)
         files.sync(folder)

@@ -10,6 +10,7 @@ import pytest
 
 from candidate.errors import CandidateError
 from candidate.launch import Order, launch
+from candidate.sandbox import bare, run
 from importer.durable import Files
 from importer.errors import GIT_FAILED, ImporterError, ImportFailed
 from importer.launches import discard, listed, recover_all, show
@@ -344,7 +345,7 @@ def test_of_two_launches_into_one_folder_one_wins(tmp_path: Path) -> None:
         assert sorted(states.values()) == ["discarded", "ready"]
         assert states[won.launch] == "ready"  # type: ignore[attr-defined]
         assert recover_all(repository)
-    assert names(tmp_path / "launch") == {"export", "launch", "source", "workspace"}
+    assert names(tmp_path / "launch") == {"export", "home", "launch", "source", "workspace"}
 
 
 # --- what ends otherwise ------------------------------------------------------------------------
@@ -484,6 +485,16 @@ def test_a_launch_whose_folder_went_elsewhere_can_be_discarded(tmp_path: Path, t
         made.folder.write_bytes(b"mine\n")
     with made.opened() as repository, untouched(tmp_path / "elsewhere"):
         assert discard(repository, made.record.launch).state == "discarded"
+
+
+def test_the_home_of_a_producer_without_a_sandbox_goes_with_its_launch(tmp_path: Path) -> None:
+    host = make_host(tmp_path)
+    made = launched(host.repo, host.base, tmp_path)
+    run(bare(str(made.folder), ["sh", "-c", "echo x > ~/.history"]))
+    assert names(made.folder / "home") == {".history"}
+    with made.opened() as repository:
+        discard(repository, made.record.launch)
+    assert not made.folder.exists()
 
 
 def test_what_somebody_else_put_into_the_folder_stays(tmp_path: Path) -> None:

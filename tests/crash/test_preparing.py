@@ -54,7 +54,7 @@ class Land:
 
     def check_whole(self) -> None:
         """The launch that is ready has all that it needs."""
-        assert names(self.place) == {"launch", "source", "workspace", "export"}
+        assert names(self.place) == {"launch", "source", "workspace", "export", "home"}
         assert names(self.place / "export") == {"ticket.json", "export.sh"}
         work = self.place / "workspace"
         assert git(work, "fsck", "--strict").stdout == b""

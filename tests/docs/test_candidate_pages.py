@@ -148,7 +148,7 @@ def test_the_steps_of_a_launch_are_those_of_the_code() -> None:
 def test_what_a_producer_is_given_is_that_of_the_code() -> None:
     text = section(read(LAUNCHING), "What a producer gets")
     parts = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-    assert parts == [place.SOURCE, place.WORKSPACE, place.EXPORT, place.MARK]
+    assert parts == [place.SOURCE, place.WORKSPACE, place.EXPORT, place.HOME, place.MARK]
     told = re.search(r"an environment of (.+?),? and nothing", read(LAUNCHING), re.DOTALL)
     assert told
     world = sandbox.bare("/x", ["true"])
