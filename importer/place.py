@@ -67,8 +67,9 @@ def remove(files: Files, record: Launch) -> list[str]:
             return []
         parts = (WORKSPACE, SOURCE, HOME, EXPORT)
         removed = [f"{path}/{part}" for part in parts if remove_tree(files, part, at=folder)]
-        files.remove(MARK, at=folder)
+        # Without the mark nobody would know whose the rest is that a power failure brings back.
         files.sync(folder)
+        files.remove(MARK, at=folder)
     finally:
         os.close(folder)
     files.remove_empty(path)

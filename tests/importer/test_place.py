@@ -9,6 +9,9 @@ import pytest
 
 from importer import place
 from importer.durable import Files
+from manifest.atoms import pack_path
+from manifest.launch import Folder
+from tests.support.records import launch_record
 from tests.support.worlds import Telling
 
 ID = "ab" * 16
@@ -36,6 +39,44 @@ def test_what_is_no_mark_says_nothing(tmp_path: Path, at: int) -> None:
     (tmp_path / place.MARK).write_text(ID)
     assert place.owner(Files(), at=at) is None
     os.close(at)
+
+
+def test_the_mark_is_removed_once_the_rest_is_gone_for_good(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    for part in (place.SOURCE, place.WORKSPACE, place.EXPORT, place.HOME):
+        (folder / part).mkdir(parents=True)
+    (folder / place.MARK).symlink_to(ID)
+    location = str(folder / place.EXPORT)
+    record = launch_record(ID, export=Folder(path=pack_path(location), device=1, inode=2))
+    files = Telling()
+    assert len(place.remove(files, record)) == 4
+    assert files.seen[-3:] == ["fsync one", f"unlink {place.MARK}", f"rmdir {folder}"]
+    assert not folder.exists()
+    assert place.remove(files, record) == []
+
+
+APART = {
+    "neighbours": ("a", "b", True),
+    "one name that begins like another": ("a", "ab", True),
+    "the same": ("a", "a", False),
+    "one in the other": ("a/b", "a", False),
+    "one around the other": ("a", "a/b/c", False),
+    "neighbours by a detour": ("a/../b", "a", True),
+    "one in the other by a detour": ("b/../a/c", "a", False),
+    "one in the other by a link": ("link/b", "a", False),
+    "one around the other by a link": ("link", "a/b", False),
+    "a link from one into another": ("a/out", "b", False),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_folders_are_apart_where_neither_leads_into_the_other(tmp_path: Path, name: str) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "a" / "out").symlink_to(tmp_path / "b")
+    one, other, apart = APART[name]
+    assert place.are_apart(f"{tmp_path}/{one}", f"{tmp_path}/{other}") == apart
 
 
 def test_a_folder_that_cannot_be_looked_into_is_not_one_without_a_mark(at: int) -> None:
