@@ -597,3 +597,18 @@ def test_contents_in_pieces_are_those_of_the_objects(history: Path, tmp_path: Pa
             for given in reader.stream(wanted)
         ]
         assert found == [objects.get(name) for name in wanted]
+
+
+@pytest.mark.parametrize("chunk", [1 << 18, 4], ids=["whole", "in pieces"])
+def test_one_process_answers_whatever_was_asked_before(
+    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(base, "_CHUNK", chunk)
+    for reader in opened(history, tmp_path):
+        assert reader.about(ONE) is None
+        (first,) = children()
+        for given in reader.stream([ONE, *listed(history)]):
+            if given is not None:
+                assert all(given[1])
+        assert reader.about(ONE) is None
+        assert children() == [first]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,6 +151,22 @@ def test_what_is_closed_is_opened_up_also_for_those_who_may_do_anything(
     assert remove(top, files)
     closed = 4 if name == "folders that nobody may enter" else 3
     assert files.seen.count("chmod") == closed
+
+
+def test_a_folder_is_opened_up_before_it_is_moved(top: Path) -> None:
+    # Unless its user may do anything, only one that may be written to can be moved (rename(2)).
+    moved: list[int] = []
+
+    class Looking(Files):
+        def move(self, name: str, new: str, *, at: int, to: int) -> None:
+            status = self.status(name, at=at)
+            assert status
+            moved.append(stat.S_IMODE(status.st_mode))
+            super().move(name, new, at=at, to=to)
+
+    _closed(top)
+    assert remove(top, Looking())
+    assert moved == [0o700, 0o700]
 
 
 def test_a_link_in_the_place_of_the_folder_is_not_followed(top: Path) -> None:
