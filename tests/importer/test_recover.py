@@ -14,7 +14,7 @@ from importer.errors import BASE_MISSING, STORE_CORRUPT, ImportFailed, ImportRef
 from importer.journal import opened
 from importer.repository import Repository
 from importer.world import World
-from manifest.launch import Discarded, Event, Publishing, Refused, Verified
+from manifest.launch import Discarded, Event, Preparing, Publishing, Refused, Verified
 from manifest.receipt import Receipt
 from tests.support.launches import LAUNCH, Host, Scene, copy_host, launch, make_host
 from tests.support.records import OTHER
@@ -272,6 +272,19 @@ def test_a_launch_that_was_discarded_before_it_published_has_nothing_to_let_go(
     assert made.settle() == ([], None)
     assert made.taken == 0
     assert made.published == {".pack", ".idx", ".keep"}
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared by us", "by an engine"])
+def test_the_folder_of_a_launch_is_removed_where_we_have_made_it(
+    prepared: bool, made: Bench
+) -> None:
+    folder = made.scene.export.parent
+    (folder / "launch").symlink_to(LAUNCH)
+    (folder / "workspace").mkdir()
+    made.note(*[Preparing(at=1)] * prepared, Discarded(at=2))
+    removed, _ = made.settle()
+    assert removed == [f"{folder}/workspace"] * prepared
+    assert (folder / "launch").is_symlink() != prepared
 
 
 # --- what is swept -------------------------------------------------------------------------------

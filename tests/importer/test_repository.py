@@ -254,3 +254,6 @@ def test_a_bench_writes_where_it_is_told_and_reads_the_store_as_well(tmp_path: P
                 assert "\tsharedRepository = group\n" in config
                 assert made.path.startswith(repository.room.path)
             assert not Path(made.path).exists()
+        with repository.bench("/elsewhere", alone=True) as made:
+            assert made.environment["GIT_OBJECT_DIRECTORY"] == "/elsewhere"
+            assert "GIT_ALTERNATE_OBJECT_DIRECTORIES" not in made.environment

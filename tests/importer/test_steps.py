@@ -23,6 +23,7 @@ from importer.errors import (
     ImportFailed,
     ImportRefused,
 )
+from importer.journal import opened
 from importer.launches import discard, recover_all, show
 from importer.lock import L1
 from importer.quarantine import digest
@@ -31,6 +32,7 @@ from importer.verdict import object_list_digest
 from importer.world import World
 from manifest import receipt as receipts
 from manifest import v1
+from manifest.launch import Preparing
 from manifest.receipt import Receipt
 from packparse import version
 from packparse.codes import POLICY, Code
@@ -319,6 +321,20 @@ def test_a35_another_file_made_of_the_same_artifact_contradicts_the_receipt(
 def test_nothing_is_imported_under_a_launch_that_was_discarded(scene: Scene) -> None:
     with scene.opened() as repository:
         discard(repository, LAUNCH)
+        with pytest.raises(ImportRefused, match="was discarded") as refused:
+            import_candidate(repository, LAUNCH)
+        assert show(repository.state, LAUNCH).state == "discarded"
+    assert refused.value.code is LAUNCH_DISCARDED
+
+
+def test_a_launch_whose_preparation_was_killed_is_given_up_and_not_imported(
+    host: Host, tmp_path: Path
+) -> None:
+    scene = launch(host, tmp_path)
+    scene.offer()
+    with scene.opened() as repository:
+        with opened(repository.state, LAUNCH, timeout=0) as file:
+            file.append(Preparing(at=1))
         with pytest.raises(ImportRefused, match="was discarded") as refused:
             import_candidate(repository, LAUNCH)
         assert show(repository.state, LAUNCH).state == "discarded"

@@ -55,6 +55,7 @@ def test_the_longest_ticket_is_short_enough_to_be_read() -> None:
 UNREADABLE = {
     "nothing": (b"", "recordInvalid"),
     "no line feed": (BYTES[:-1], "recordInvalid"),
+    "a space for a line feed": (BYTES[:-1] + b" ", "recordInvalid"),
     "two line feeds": (BYTES + b"\n", "recordInvalid"),
     "a space": (BYTES.replace(b",", b", ", 1), "recordInvalid"),
     "another label": (BYTES.replace(b"ticket/1", b"ticket/2"), "recordVersion"),
@@ -73,6 +74,11 @@ def test_what_is_no_ticket_is_refused(data: bytes, code: str) -> None:
         read(data)
     assert caught.value.code.name == code
     assert "5e5e" not in str(caught.value)
+
+
+def test_what_is_too_long_for_a_ticket_is_not_taken_apart() -> None:
+    with pytest.raises(RecordError, match="a ticket has at most 4096 bytes"):
+        read(BYTES[:-1] + b" " * LARGEST + b"\n")
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "ticket.json", "export.sh", "tmp_manifest.json"])

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from manifest import v1
 from manifest.errors import RecordError
+from manifest.ticket import Ticket
 from manifest.v1 import Artifact, Manifest, Workspace
 from packparse.escape import quote
-from tests.support.made import CANDIDATE, KEY, MANIFEST, MANIFEST_BYTES
+from tests.support.made import CANDIDATE, KEY, LAUNCH, MANIFEST, MANIFEST_BYTES
 from tests.support.manifests import Document, hmac_sha256, opened, sealed, spelt
 
 FIXED = settings(derandomize=True, database=None, max_examples=100)
@@ -504,6 +505,13 @@ def manifests(draw: st.DrawFn) -> Manifest:
         state="offered",
         workspace=Workspace(dirty=draw(st.integers(len(paths), 2**53 - 1)), paths=paths),
     )
+
+
+def test_what_is_offered_is_the_last_commit_of_the_launch() -> None:
+    commits = ["4" * 40, CANDIDATE]
+    for launch in (LAUNCH, Ticket.of(LAUNCH)):
+        manifest = v1.offered(launch, MANIFEST.artifact, commits, MANIFEST.workspace)
+        assert manifest == msgspec.structs.replace(MANIFEST, commits=commits)
 
 
 @given(manifests(), st.binary(min_size=32, max_size=32))
