@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from tests.support.gitrepo import git
 from tests.support.launched import Launched, host_with, launched, order
 from tests.support.launches import Format, commit, make_host
 from tests.support.untouched import only_packs_added, untouched
+from tests.support.worlds import Telling
 
 
 def imported(made: Launched, tip: str) -> None:
@@ -300,6 +302,38 @@ def test_a_launch_lies_in_a_folder_of_its_own(tmp_path: Path, name: str) -> None
             launch(repository, str(path), order(host.base))
         assert refused.value.code.name == code
         assert state.names() == []
+
+
+def test_a_folder_of_somebody_else_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host(tmp_path)
+    (tmp_path / "launch").mkdir()
+    another = os.geteuid() + 1
+    with State(str(tmp_path / "state")) as state, Repository(str(host.repo), state) as repository:
+        monkeypatch.setattr("candidate.launch.os.geteuid", lambda: another)
+        with pytest.raises(CandidateError, match=r"folderUnsafe: .* you alone may write to"):
+            launch(repository, str(tmp_path / "launch"), order(host.base))
+
+
+def test_what_is_noted_of_a_launch_is_on_the_disk_before(tmp_path: Path) -> None:
+    host = make_host(tmp_path)
+    files = Telling()
+    made = launched(host.repo, host.base, tmp_path, world=World(files))
+    synced = [n for n, line in enumerate(files.seen) if line == "fsync launch"]
+    launch_id = made.record.launch
+    recorded = files.seen.index(f"rename tmp_{launch_id} {launch_id}")
+    ready = files.seen.index("write journal", recorded)
+    # The folder that the record names; its mark; all that is in it.
+    assert len(synced) == 3
+    assert synced[0] < recorded < synced[1] < synced[2] < ready
+
+
+def test_nobody_else_may_read_the_key_of_a_producer(tmp_path: Path) -> None:
+    host = make_host(tmp_path)
+    made = launched(host.repo, host.base, tmp_path)
+    assert stat.S_IMODE((made.export / "ticket.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(made.export.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("there", ["an empty folder", "an empty export folder"])

@@ -75,6 +75,16 @@ def test_objects_decide_and_not_what_the_host_puts_in_their_place(tmp_path: Path
     assert git(made.workspace, "rev-list", "--count", "HEAD").stdout == b"3\n"
 
 
+def test_where_another_branch_ends_is_no_boundary_of_this_one(tmp_path: Path) -> None:
+    host = make_host(tmp_path, shape="shallow")
+    other = commit(host.repo, "", {"other.txt": b"x\n"})
+    with (host.common / "shallow").open("a") as listed:
+        listed.write(f"{other}\n")
+    made = launched(host.repo, host.base, tmp_path, full=True)
+    assert made.record.seed.boundary == [host.base]
+    assert (made.workspace / ".git" / "shallow").read_text() == f"{host.base}\n"
+
+
 def test_a_base_without_parents_has_no_boundary(tmp_path: Path) -> None:
     host = make_host(tmp_path)
     root = git(host.repo, "rev-list", "--max-parents=0", "HEAD").stdout.decode().strip()

@@ -309,6 +309,41 @@ def test_a_folder_that_is_moved_away_leads_nowhere_else(tmp_path: Path) -> None:
     assert list(outside.iterdir()) == [outside / "d"]
 
 
+KINDS: dict[str, Callable[[Store], Entry]] = {
+    "an empty file for a folder": lambda store: existing(b"40000", store.put("blob", b"")),
+    "a folder for a file": lambda store: existing(b"100644", store.tree({b"x": b"x"})),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_object_of_another_kind_is_not_taken_for_the_one_that_is_missing(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "place").mkdir()
+    with (
+        planned(tmp_path, lambda store: store.tree({b"a": KINDS[name](store)})) as made,
+        pytest.raises(ImportRefused) as refused,
+    ):
+        made.write(tmp_path / "place")
+    assert refused.value.code.name == "baseMissing"
+
+
+def test_a_tree_is_read_once_wherever_it_stands(tmp_path: Path) -> None:
+    below: Folder = {b"x": b"x"}
+    with planned(tmp_path, {b"a": below, b"b": {b"c": below, b"d": {b"e": below}}}) as made:
+        reader, asked = made.repository.reader, []
+        read_all = reader.read_all
+
+        def counting(oids: Iterable[bytes]) -> Iterator[tuple[int, bytes] | None]:
+            wanted = list(oids)
+            asked.extend(wanted)
+            return read_all(wanted)
+
+        reader.read_all = counting  # type: ignore[method-assign]
+        made.plan()
+    assert len(asked) == len(set(asked)) == 4
+
+
 @pytest.mark.parametrize("lost", ["a file", "a tree"])
 def test_what_the_host_lacks_is_the_base_that_is_missing(tmp_path: Path, lost: str) -> None:
     (tmp_path / "place").mkdir()
