@@ -13,6 +13,7 @@ import pytest
 from importer.clearing import remove_tree
 from importer.durable import Files
 from tests.support.faults import KILLED, Fault, Faulty
+from tests.support.files import open_descriptors
 from tests.support.untouched import untouched
 
 
@@ -140,17 +141,43 @@ def test_removing_may_be_cut_short_anywhere_and_done_again(top: Path, name: str)
     pytest.fail(f"it never ended: {KILLED}")
 
 
-@pytest.mark.parametrize(
-    "name", ["folders that nobody may enter", "folders that nobody may write to"]
-)
-def test_what_is_closed_is_opened_up_also_for_those_who_may_do_anything(
-    top: Path, name: str
-) -> None:
+# What is done to them, in this order: those who may do anything could move a closed one as well.
+CLOSED = {
+    "folders that nobody may enter": [
+        "chmod", "chmod", "chmod", "rename", "rmdir", "unlink", "chmod", "rename", "rmdir",
+        "rmdir", "rmdir",
+    ],
+    "folders that nobody may write to": [
+        "chmod", "chmod", "unlink", "chmod", "rename", "rmdir", "rmdir", "rmdir",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_what_is_closed_is_opened_up_before_it_is_emptied_or_moved(top: Path, name: str) -> None:
     LEFT[name](top)
     files = Faulty()
     assert remove(top, files)
-    closed = 4 if name == "folders that nobody may enter" else 3
-    assert files.seen.count("chmod") == closed
+    assert files.seen == CLOSED[name]
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_nothing_stays_open(top: Path, name: str) -> None:
+    LEFT[name](top)
+    before = open_descriptors()
+    assert remove(top)
+    assert open_descriptors() == before
+
+
+def test_what_somebody_puts_there_meanwhile_stays_and_is_told(top: Path) -> None:
+    class Late(Files):
+        def remove_empty(self, name: str, *, at: int | None = None) -> bool:
+            (top / "late").write_bytes(b"late\n")
+            return super().remove_empty(name, at=at)
+
+    assert not remove(top, Late())
+    assert (top / "late").read_bytes() == b"late\n"
+    assert remove(top)
 
 
 def test_a_folder_is_opened_up_before_it_is_moved(top: Path) -> None:
