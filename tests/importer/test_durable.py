@@ -289,6 +289,12 @@ OVER_LINKS: dict[str, tuple[Callable[[Files, int], object], type[OSError] | None
     "nothing behind it is removed": (
         lambda files, at: files.remove_folder("it", at=at), NotADirectoryError,
     ),
+    "nothing behind it is opened up": (
+        lambda files, at: files.open_own("it", at=at), NotADirectoryError,
+    ),
+    "it is no empty folder": (
+        lambda files, at: files.remove_empty("it", at=at), NotADirectoryError,
+    ),
 }  # fmt: skip
 
 
@@ -369,6 +375,64 @@ def test_a_folder_from_which_somebody_else_removes_as_well_is_removed(
     (place / "it" / "file").touch()
     assert not Racing().remove_folder("it", at=folder)
     assert FILES.names(folder) == []
+
+
+# --- a folder of whoever made it -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o055, 0o300, 0o500, 0o600, 0o077], ids=oct)
+def test_a_closed_folder_is_opened_up_for_its_owner_alone(
+    mode: int, folder: int, place: Path
+) -> None:
+    (place / "it").mkdir()
+    (place / "it").chmod(mode)
+    before = open_descriptors()
+    os.close(FILES.open_own("it", at=folder))
+    assert stat.S_IMODE((place / "it").stat().st_mode) == 0o700
+    assert open_descriptors() == before
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755], ids=oct)
+def test_a_folder_that_is_open_to_its_owner_stays_as_it_is(
+    mode: int, folder: int, place: Path
+) -> None:
+    (place / "it").mkdir()
+    (place / "it").chmod(mode)
+    files = Telling()
+    os.close(files.open_own("it", at=folder))
+    assert files.seen == []
+    assert stat.S_IMODE((place / "it").stat().st_mode) == mode
+
+
+def test_what_takes_the_name_of_a_folder_is_neither_opened_up_nor_opened(
+    folder: int, place: Path
+) -> None:
+    class Racing(Files):
+        def _act(self, operation: str, function: Callable[..., T], *arguments: object) -> T:
+            (place / "it").rename(place / "moved")
+            (place / "it").mkdir(0o500)
+            return super()._act(operation, function, *arguments)
+
+    (place / "it").mkdir(0)
+    opened = Racing().open_own("it", at=folder)
+    try:
+        assert identity(os.fstat(opened)) == identity((place / "moved").stat())
+    finally:
+        os.close(opened)
+    assert stat.S_IMODE((place / "moved").stat().st_mode) == 0o700
+    assert stat.S_IMODE((place / "it").stat().st_mode) == 0o500
+
+
+def test_a_folder_that_is_not_empty_is_not_removed(folder: int, place: Path) -> None:
+    (place / "it" / "in").mkdir(parents=True)
+    assert not FILES.remove_empty("it", at=folder)
+    (place / "it" / "in").rmdir()
+    assert FILES.remove_empty("it", at=folder)
+    with pytest.raises(FileNotFoundError):
+        FILES.remove_empty("it", at=folder)
+
+
+# --- removing a file -----------------------------------------------------------------------------
 
 
 def test_a_file_is_removed_once(folder: int, place: Path) -> None:
@@ -486,3 +550,11 @@ def test_a_file_system_that_cannot_be_made_durable_says_so(tmp_path: Path) -> No
         files.sync_all(folder)
     with pytest.raises(OSError, match="Bad file descriptor"):
         files.sync_all(folder)
+
+
+def test_all_of_the_file_system_is_made_durable_and_not_the_folder_alone() -> None:
+    # Its folders have no fsync; of the whole there is nothing to write, and that is done.
+    with FILES.folder("/proc") as folder:
+        with pytest.raises(OSError, match="Invalid argument"):
+            FILES.sync(folder)
+        FILES.sync_all(folder)
