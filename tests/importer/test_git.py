@@ -189,6 +189,23 @@ def test_in_a_folder_of_somebody_else_it_reads_what_it_is_given(fake: FakeGit, r
         assert git.run(place, [], stdin=data).stdout == f"{room}\n none\ngiven".encode()
 
 
+@pytest.mark.usefixtures("hostile")
+def test_a49_nothing_of_the_caller_is_there_either(fake: FakeGit, room: Path) -> None:
+    usual = set(told(fake, room)["environment"]) - {"GIT_DIR", "GIT_OBJECT_DIRECTORY"}
+    git.run(git.workplace(World(), str(room), GRAFTS="none"), ["version"])
+    seen = fake.told()
+    assert set(seen["environment"]) == usual | {"GRAFTS"}
+    assert not any("hostile" in value for value in seen["environment"].values())
+    assert "protocol.allow=never" in seen["arguments"]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_it_has_the_patience_that_it_is_given(fake: FakeGit, room: Path) -> None:
+    fake.script("exec sleep 100")
+    with bench(room, seconds=0.3) as made, pytest.raises(ImportFailed, match=r"within 0\.1 sec"):
+        git.run(made, [], patience=0.1)
+
+
 TOLD = {
     "lines": (b"fatal: bad\n  object\n", "fatal: bad object"),
     "nothing": (b"", ""),
