@@ -24,7 +24,7 @@ from importer.errors import (
     ImportRefused,
 )
 from importer.frames import frames
-from importer.state import State
+from importer.state import State, repository_around
 from importer.world import World
 from manifest.launch import Folder, Launched, PolicyText, decode_event
 from tests.support.files import is_held, open_descriptors
@@ -206,6 +206,15 @@ def test_it_does_not_lie_in(make: Callable[[Path], Path], below: str, tmp_path: 
     refused = refusal(path)
     assert refused.code is STATE_UNSAFE
     assert "lies in the repository at" in refused.message
+
+
+@pytest.mark.parametrize("missing", ["HEAD", "objects", "refs"])
+def test_what_has_not_all_parts_of_a_repository_is_none(missing: str, tmp_path: Path) -> None:
+    for name in {"HEAD", "objects", "refs"} - {missing}:
+        (tmp_path / name).mkdir()
+    assert repository_around(str(tmp_path / "state")) is None
+    with State(str(tmp_path / "state")) as state:
+        assert state.names() == []
 
 
 def test_a_folder_that_is_a_repository_itself_is_none(tmp_path: Path) -> None:
