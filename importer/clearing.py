@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from itertools import count
 from typing import TYPE_CHECKING
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["remove_tree"]
 
+# A producer that was not stopped may put something there between the last look and the removal.
+_TRIES = 5
+
 
 def remove_tree(files: Files, name: str, *, at: int) -> bool:
     """Remove a directory of the open one ``at``, however deep it is; whether there was one.
 
     Directories in directories are moved up, so that neither the stack nor the number of open files
     grows with the depth. Those that may not be entered or written to are opened up first. No link
-    is followed. Raises OSError; may be killed at any point and done again.
+    is followed. Raises OSError, also where somebody goes on putting things there; may be killed at
+    any point and done again.
     """
     try:
         top = files.open_own(name, at=at)
@@ -30,12 +35,15 @@ def remove_tree(files: Files, name: str, *, at: int) -> bool:
     fresh = (f"{TEMPORARY}{number}" for number in count())
     free = (name for name in fresh if files.status(name, at=top) is None)
     try:
-        while folders := _clear(files, top):
-            for folder in folders:
-                _flatten(files, folder, top, free)
+        for _ in range(_TRIES):
+            while folders := _clear(files, top):
+                for folder in folders:
+                    _flatten(files, folder, top, free)
+            if files.remove_empty(name, at=at):
+                return True
     finally:
         os.close(top)
-    return files.remove_empty(name, at=at)
+    raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), name)
 
 
 def _flatten(files: Files, folder: str, top: int, free: Iterator[str]) -> None:

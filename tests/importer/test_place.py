@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from importer import place
 from importer.durable import Files
 from manifest.atoms import pack_path
-from manifest.launch import Folder
-from tests.support.records import launch_record
+from tests.support.files import open_descriptors
+from tests.support.made import LAUNCH
 from tests.support.worlds import Telling
 
+replace = msgspec.structs.replace
 ID = "ab" * 16
 
 
@@ -41,18 +43,49 @@ def test_what_is_no_mark_says_nothing(tmp_path: Path, at: int) -> None:
     os.close(at)
 
 
-def test_the_mark_is_removed_once_the_rest_is_gone_for_good(tmp_path: Path) -> None:
-    folder = tmp_path / "one"
-    for part in (place.SOURCE, place.WORKSPACE, place.EXPORT, place.HOME):
-        (folder / part).mkdir(parents=True)
+def test_a_folder_that_cannot_be_looked_into_is_not_one_without_a_mark(at: int) -> None:
+    os.close(at)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        place.owner(Files(), at=at)
+
+
+def test_a_folder_goes_whole_and_its_mark_once_that_is_durable(tmp_path: Path) -> None:
+    folder = tmp_path / "it"
+    for name in (place.SOURCE, place.WORKSPACE, place.EXPORT, place.HOME):
+        (folder / name).mkdir(parents=True)
     (folder / place.MARK).symlink_to(ID)
-    location = str(folder / place.EXPORT)
-    record = launch_record(ID, export=Folder(path=pack_path(location), device=1, inode=2))
+    export = replace(LAUNCH.export, path=pack_path(f"{folder}/{place.EXPORT}"))
+    record = replace(LAUNCH, export=export)
     files = Telling()
-    assert len(place.remove(files, record)) == 4
-    assert files.seen[-3:] == ["fsync one", f"unlink {place.MARK}", f"rmdir {folder}"]
+    before = open_descriptors()
+    removed = place.remove(files, record)
+    assert files.seen == [
+        "rmdir workspace", "rmdir source", "rmdir home", "rmdir export",
+        "fsync it", "unlink launch", f"rmdir {folder}",
+    ]  # fmt: skip
+    assert removed == [f"{folder}/{name}" for name in ("workspace", "source", "home", "export")]
     assert not folder.exists()
     assert place.remove(files, record) == []
+    assert open_descriptors() == before
+
+
+def test_the_mark_stays_while_somebody_goes_on_putting_things_there(tmp_path: Path) -> None:
+    folder = tmp_path / "it"
+    (folder / place.SOURCE).mkdir(parents=True)
+    (folder / place.MARK).symlink_to(ID)
+    export = replace(LAUNCH.export, path=pack_path(f"{folder}/{place.EXPORT}"))
+    record = replace(LAUNCH, export=export)
+
+    class Busy(Files):
+        def remove_empty(self, name: str, *, at: int | None = None) -> bool:
+            (folder / place.SOURCE / "late").write_bytes(b"late\n")
+            return super().remove_empty(name, at=at)
+
+    with pytest.raises(OSError, match="Directory not empty: 'source'"):
+        place.remove(Busy(), record)
+    assert (folder / place.MARK).is_symlink()
+    assert place.remove(Files(), record) == [f"{folder}/{place.SOURCE}"]
+    assert not folder.exists()
 
 
 APART = {
@@ -77,9 +110,3 @@ def test_folders_are_apart_where_neither_leads_into_the_other(tmp_path: Path, na
     (tmp_path / "a" / "out").symlink_to(tmp_path / "b")
     one, other, apart = APART[name]
     assert place.are_apart(f"{tmp_path}/{one}", f"{tmp_path}/{other}") == apart
-
-
-def test_a_folder_that_cannot_be_looked_into_is_not_one_without_a_mark(at: int) -> None:
-    os.close(at)
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        place.owner(Files(), at=at)
