@@ -599,16 +599,69 @@ def test_contents_in_pieces_are_those_of_the_objects(history: Path, tmp_path: Pa
         assert found == [objects.get(name) for name in wanted]
 
 
-@pytest.mark.parametrize("chunk", [1 << 18, 4], ids=["whole", "in pieces"])
-def test_one_process_answers_whatever_was_asked_before(
-    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+# --- in pieces -----------------------------------------------------------------------------------
+
+CHUNK = base._CHUNK  # noqa: SLF001 - what is larger comes in pieces
+SIZES = {"small": 3, "a piece": CHUNK, "more than a piece": CHUNK + 1, "many": 3 * CHUNK + 5}
+
+
+def blob(repo: Path, size: int) -> bytes:
+    """Write a blob of its own; its id."""
+    made = real_git(repo, "hash-object", "-w", "--stdin", input=b"z" * size)
+    return bytes.fromhex(made.stdout.decode())
+
+
+def lengths(reader: StoreReader, oids: list[bytes]) -> list[tuple[int, int, int] | None]:
+    """Read a stream: kinds, and the lengths of contents and of their longest pieces."""
+    found: list[tuple[int, int, int] | None] = []
+    for given in reader.stream(oids):
+        pieces = [] if given is None else [len(piece) for piece in given[1]]
+        found.append(None if given is None else (given[0], sum(pieces), max(pieces)))
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_a_stream_keeps_in_step_whatever_is_large_or_missing(
+    size: int, repo: Path, reader: StoreReader
 ) -> None:
-    monkeypatch.setattr(base, "_CHUNK", chunk)
+    large = blob(repo, size)
+    small, told = (BLOB, 3, 3), (BLOB, size, min(size, CHUNK))
+    assert lengths(reader, [ONE, large, NOTHING, large, TWO]) == [small, told, None, told, small]
+    # Nothing is left over, so the same process answers.
+    (before,) = children()
+    assert reader.about(TWO) == (BLOB, 3)
+    assert lengths(reader, [NOTHING]) == [None]
+    assert reader.about(ONE) == (BLOB, 3)
+    assert children() == [before]
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_what_is_not_its_content_is_told_at_the_end_of_a_stream(
+    size: int, repo: Path, reader: StoreReader
+) -> None:
+    large = blob(repo, size)
+    _tampered(zlib.compress(b"blob %d\0" % size + b"y" * size))(loose(repo, large))
+    with pytest.raises(ImportFailed, match=f"storeCorrupt: {large.hex()}: ") as failed:
+        lengths(reader, [ONE, large, TWO])
+    assert not failed.value.retry
+    assert reader.read(TWO) == (BLOB, b"two")
+
+
+def test_a_content_that_nobody_took_to_its_end_is_no_answer_to_the_next_question(
+    repo: Path, reader: StoreReader
+) -> None:
+    answers = reader.stream([blob(repo, 3 * CHUNK)])
+    given = next(answers)
+    assert given is not None
+    assert len(next(given[1])) == CHUNK
+    assert reader.read(TWO) == (BLOB, b"two")
+
+
+@pytest.mark.parametrize("size", [1, 50, 210, 300])
+def test_answers_are_understood_in_whatever_pieces_they_come(
+    size: int, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "_CHUNK", size)
+    objects = dict(list(listed(history).items())[:100])
     for reader in opened(history, tmp_path):
-        assert reader.about(ONE) is None
-        (first,) = children()
-        for given in reader.stream([ONE, *listed(history)]):
-            if given is not None:
-                assert all(given[1])
-        assert reader.about(ONE) is None
-        assert children() == [first]
+        assert list(reader.read_all(objects)) == list(objects.values())

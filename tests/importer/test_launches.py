@@ -30,7 +30,7 @@ from importer.repository import Repository
 from importer.state import State
 from importer.steps import Step, import_candidate
 from importer.world import World
-from manifest.launch import Event, Publishing, Refused, Verified
+from manifest.launch import Event, Preparing, Publishing, Ready, Refused, Verified
 from tests.support import dying
 from tests.support.files import open_descriptors
 from tests.support.gitrepo import git
@@ -73,6 +73,8 @@ VERIFIED = Verified(at=6, artifact="a" * 64, candidate="c" * 40)
 REFUSED = Refused(at=7, code="originUnsafe")
 STATES: dict[str, tuple[list[Event], str]] = {
     "nothing": ([], "launched"),
+    "a preparation": ([Preparing(at=6)], "preparing"),
+    "the end of a preparation": ([Preparing(at=6), Ready(at=7)], "ready"),
     "a verdict": ([VERIFIED], "verified"),
     "a refusal": ([REFUSED], "refused"),
     "a refusal after a verdict": ([VERIFIED, REFUSED], "refused"),

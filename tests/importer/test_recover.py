@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from importer import quarantine, recover
+from importer import place, quarantine, recover
 from importer.errors import BASE_MISSING, STORE_CORRUPT, ImportFailed, ImportRefused
-from importer.journal import opened
+from importer.journal import opened, peeked
 from importer.repository import Repository
 from importer.world import World
-from manifest.launch import Discarded, Event, Preparing, Publishing, Refused, Verified
+from manifest.launch import Discarded, Event, Preparing, Publishing, Ready, Refused, Verified
 from manifest.receipt import Receipt
 from tests.support.launches import LAUNCH, Host, Scene, copy_host, launch, make_host
 from tests.support.records import OTHER
@@ -274,17 +274,57 @@ def test_a_launch_that_was_discarded_before_it_published_has_nothing_to_let_go(
     assert made.published == {".pack", ".idx", ".keep"}
 
 
-@pytest.mark.parametrize("prepared", [True, False], ids=["prepared by us", "by an engine"])
-def test_the_folder_of_a_launch_is_removed_where_we_have_made_it(
-    prepared: bool, made: Bench
-) -> None:
+# --- what was prepared ---------------------------------------------------------------------------
+
+
+def _prepared(made: Bench, mark: str = LAUNCH) -> Path:
+    """The folder around the export folder, as a launch makes it; a part of it."""
     folder = made.scene.export.parent
-    (folder / "launch").symlink_to(LAUNCH)
-    (folder / "workspace").mkdir()
-    made.note(*[Preparing(at=1)] * prepared, Discarded(at=2))
-    removed, _ = made.settle()
-    assert removed == [f"{folder}/workspace"] * prepared
-    assert (folder / "launch").is_symlink() != prepared
+    (folder / place.MARK).symlink_to(mark)
+    (folder / place.HOME).mkdir()
+    return folder / place.HOME
+
+
+def _states(made: Bench) -> list[str]:
+    with peeked(made.repository.state, LAUNCH) as file:
+        return [str(event.__struct_config__.tag) for event in file.events]
+
+
+def test_a_launch_whose_preparation_was_killed_is_given_up_once(made: Bench) -> None:
+    home = _prepared(made)
+    made.note(Preparing(at=1))
+    assert made.settle() == ([str(home)], None)
+    assert made.settle() == ([], None)
+    assert _states(made) == ["launched", "preparing", "discarded"]
+    assert not home.exists()
+
+
+def test_a_launch_that_is_ready_is_left_alone(made: Bench) -> None:
+    home = _prepared(made)
+    made.note(Preparing(at=1), Ready(at=2))
+    assert made.settle() == ([], None)
+    assert _states(made) == ["launched", "preparing", "ready"]
+    assert home.exists()
+
+
+def test_that_it_was_given_up_is_durable_before_its_folder_goes(made: Bench) -> None:
+    _prepared(made)
+    made.note(Preparing(at=1), Discarded(at=2))
+    files = made.repository.world.files
+    assert isinstance(files, Telling)
+    files.seen.clear()
+    made.settle()
+    assert files.seen.index("fsync journal") < files.seen.index("rmdir home")
+
+
+@pytest.mark.parametrize("whose", ["of nobody's making", "of another launch"])
+def test_a_folder_stays_that_is(whose: str, made: Bench) -> None:
+    ours = whose == "of nobody's making"
+    home = _prepared(made, LAUNCH if ours else OTHER)
+    # Whoever recorded the first made the folder himself, whatever is called so in it.
+    made.note(*([] if ours else [Preparing(at=1)]), Discarded(at=2))
+    assert made.settle() == ([], None)
+    assert home.exists()
 
 
 # --- what is swept -------------------------------------------------------------------------------

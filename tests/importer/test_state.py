@@ -26,7 +26,7 @@ from importer.errors import (
 from importer.frames import frames
 from importer.state import State, repository_around
 from importer.world import World
-from manifest.launch import Folder, Launched, PolicyText, decode_event
+from manifest.launch import Folder, Launched, PolicyText, Preparing, decode_event
 from tests.support.files import is_held, open_descriptors
 from tests.support.gitrepo import git, init, make_history
 from tests.support.records import KEY, LAUNCH, OTHER, launch_record
@@ -378,14 +378,19 @@ ADDING = [
 ]  # fmt: skip
 
 
-def test_a_launch_is_durable_before_it_has_its_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("preparing", [False, True], ids=["made", "to be prepared"])
+def test_a_launch_is_durable_before_it_has_its_name(preparing: bool, tmp_path: Path) -> None:
     files = Telling()
     with State(str(tmp_path / "state"), World(files)) as state:
         # What a crash left of the last one.
         (tmp_path / "state" / "launches" / f"tmp_{LAUNCH}").mkdir()
         files.seen.clear()
-        state.add(launch_record())
+        state.add(launch_record(), preparing=preparing)
+    # At no moment may the producer of one start that is to be prepared.
     assert files.seen == ADDING
+    journal = (tmp_path / "state" / "launches" / LAUNCH / "journal").read_bytes()
+    events = [decode_event(payload) for payload in frames(journal)[0]]
+    assert [type(event) for event in events] == [Launched, *([Preparing] if preparing else [])]
 
 
 @pytest.mark.parametrize(

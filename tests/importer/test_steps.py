@@ -327,18 +327,14 @@ def test_nothing_is_imported_under_a_launch_that_was_discarded(scene: Scene) -> 
     assert refused.value.code is LAUNCH_DISCARDED
 
 
-def test_a_launch_whose_preparation_was_killed_is_given_up_and_not_imported(
-    host: Host, tmp_path: Path
-) -> None:
-    scene = launch(host, tmp_path)
-    scene.offer()
+def test_a_launch_whose_preparation_did_not_end_is_given_up_by_an_import(scene: Scene) -> None:
     with scene.opened() as repository:
         with opened(repository.state, LAUNCH, timeout=0) as file:
             file.append(Preparing(at=1))
         with pytest.raises(ImportRefused, match="was discarded") as refused:
             import_candidate(repository, LAUNCH)
         assert show(repository.state, LAUNCH).state == "discarded"
-    assert refused.value.code is LAUNCH_DISCARDED
+    assert (refused.value.code, refused.value.step) == (LAUNCH_DISCARDED, Step.BEFORE)
 
 
 # --- what the receipt says -----------------------------------------------------------------------

@@ -14,7 +14,9 @@ from manifest.launch import (
     Launch,
     Launched,
     PolicyText,
+    Preparing,
     Publishing,
+    Ready,
     Refused,
     Seed,
     Verified,
@@ -30,6 +32,8 @@ replace = msgspec.structs.replace
 
 EVENTS: dict[str, Event] = {
     "launched": Launched(at=1, record=LAUNCH),
+    "preparing": Preparing(at=1),
+    "ready": Ready(at=2),
     "verified": Verified(at=2, artifact="3" * 64, candidate=CANDIDATE),
     "publishing": Publishing(at=3, receipt=RECEIPT),
     "refused": Refused(at=5, code="symlinkEscapes"),
@@ -48,6 +52,10 @@ def test_a_launch_is_read_as_it_was_written() -> None:
     assert data.startswith(b'{"format":"packcheck.launch/1","launch":"abab')
     assert decode(data, Launch) == LAUNCH
     assert made(LAUNCH) == LAUNCH
+
+
+def test_every_kind_of_event_is_among_these() -> None:
+    assert {type(event) for event in EVENTS.values()} == set(Event.__subclasses__())
 
 
 @pytest.mark.parametrize("state", EVENTS)
