@@ -25,7 +25,8 @@ from packparse.entry import BLOB, COMMIT, TAG, TREE
 from packparse.objectformat import FORMATS
 from tests.support.files import open_descriptors
 from tests.support.gitrepo import git as real_git
-from tests.support.gitrepo import init, install_pack, make_history, pack_revs
+from tests.support.gitrepo import init, install_pack, listed, make_history, pack_revs
+from tests.support.processes import own_processes
 from tests.support.scriptgit import FakeGit, bench
 
 NOTHING = bytes(20)
@@ -78,19 +79,6 @@ def opened(repo: Path, folder: Path, seconds: float = GIT_SECONDS) -> Iterator[S
 
 def oid(repo: Path, name: str) -> bytes:
     return bytes.fromhex(real_git(repo, "rev-parse", name).stdout.decode())
-
-
-def listed(repo: Path) -> dict[bytes, tuple[int, bytes]]:
-    """All objects of a repository, by git's own word."""
-    kinds = {b"commit": COMMIT, b"tree": TREE, b"blob": BLOB, b"tag": TAG}
-    told = real_git(repo, "cat-file", "--batch", "--batch-all-objects").stdout
-    found = {}
-    while told:
-        line, _, rest = told.partition(b"\n")
-        name, kind, size = line.split()
-        found[bytes.fromhex(name.decode())] = (kinds[kind], rest[: int(size)])
-        told = rest[int(size) + 1 :]
-    return found
 
 
 def loose(repo: Path, name: bytes) -> Path:
@@ -460,22 +448,12 @@ OTHERS: set[int] = set()
 @pytest.fixture(autouse=True)
 def _others() -> None:
     OTHERS.clear()
-    OTHERS.update(children())
+    OTHERS.update(own_processes())
 
 
 def children() -> list[int]:
     """The processes that were started since the test began."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            # It ended before, or while, it was read.
-            continue
-        pid = int(path.parent.name)
-        if int(fields[1]) == os.getpid() and fields[0] != "Z" and pid not in OTHERS:
-            found.append(pid)
-    return found
+    return [pid for pid in own_processes() if pid not in OTHERS]
 
 
 QUESTIONS: dict[str, Callable[[StoreReader], object]] = {

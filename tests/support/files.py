@@ -95,3 +95,8 @@ def is_held(path: Path) -> bool:
         return False
     finally:
         os.close(descriptor)
+
+
+def tree(folder: Path) -> list[str]:
+    """The paths of all that is below a folder, sorted."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

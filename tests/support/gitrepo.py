@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from packparse.entry import BLOB, COMMIT, TAG, TREE
+
 EPOCH = 1700000000
 NAME = "A U Thor"
 EMAIL = "author@example.com"
@@ -189,3 +191,16 @@ def _data(content: bytes) -> bytes:
 
 def _random_line(rng: random.Random) -> bytes:
     return b"%064x\n" % rng.getrandbits(256)
+
+
+def listed(repo: Path) -> dict[bytes, tuple[int, bytes]]:
+    """All objects of a repository, their kinds and contents, by git's own word."""
+    kinds = {b"commit": COMMIT, b"tree": TREE, b"blob": BLOB, b"tag": TAG}
+    told = git(repo, "cat-file", "--batch", "--batch-all-objects").stdout
+    found = {}
+    while told:
+        line, _, rest = told.partition(b"\n")
+        name, kind, size = line.split()
+        found[bytes.fromhex(name.decode())] = (kinds[kind], rest[: int(size)])
+        told = rest[int(size) + 1 :]
+    return found
