@@ -131,17 +131,13 @@ def _renderer(name: str) -> Callable[[Report], str] | None:
 
 def _progress(mode: str) -> Progress | None:
     """What shows the progress, where anything is to be shown."""
-    if mode == "never" or (mode == "auto" and not _is_terminal()):
+    if mode == "never" or (mode == "auto" and not sys.stderr.isatty()):
         return None
     from time import monotonic
 
     from packparse.progress import Progress
 
     return Progress(sys.stderr, mode, monotonic)
-
-
-def _is_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _options(

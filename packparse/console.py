@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["complain", "reason_of", "run"]
 
+_STDERR = 2
+
 
 def run(program: str, work: Callable[[], int]) -> int:
     """The exit status of ``work``, or that of what stopped it.
 
     ``work`` tells of its own errors, and writes what it has to say to standard output.
     """
+    _occupy()
     if sys.stdout is None:
         # Python leaves it so when the descriptor is closed.
         complain(program, "standard output is closed")
@@ -65,6 +68,22 @@ def complain(program: str, text: str) -> None:
     except OSError:
         # The exit status must do.
         return
+
+
+def _occupy() -> None:
+    """Open the standard streams that are closed, as git does, with nothing behind them.
+
+    Else the next file that is opened would have the number of one of them, and get whatever a
+    library or another process writes there.
+    """
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= _STDERR:
+        os.set_inheritable(number, True)  # noqa: FBT003 - as it is declared
+        number = os.dup(number)
+    os.close(number)
+    if sys.stderr is None:
+        # Python leaves it so when the descriptor is closed; nobody hears, and the status must do.
+        sys.stderr = os.fdopen(_STDERR, "w", closefd=False)
 
 
 def _close_stdout() -> None:

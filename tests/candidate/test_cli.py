@@ -62,6 +62,34 @@ def test_where_nobody_reads_it_is_class_6_and_no_traceback(
     assert (status, err) == (6, "git candidate: standard output is closed\n")
 
 
+def _import_nothing(scene: Scene) -> list[str]:
+    (scene.export / "manifest.json").unlink()
+    return ["import", LAUNCH, "--state", str(scene.state)]
+
+
+ENDS: dict[str, tuple[Callable[[Scene], list[str]], int]] = {
+    "nothing to import yet": (_import_nothing, 5),
+    "an import": (lambda scene: ["import", LAUNCH, "--state", str(scene.state)], 0),
+    "no such launch": (lambda scene: ["show", "f" * 32, "--state", str(scene.state)], 2),
+    "no such option": (lambda _scene: ["list", "--nope"], 2),
+    "no such code": (lambda _scene: ["explain", "nope"], 2),
+    "an answer": (lambda scene: ["list", "--state", str(scene.state)], 0),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_where_nobody_hears_what_is_wrong_the_status_says_it(name: str, scene: Scene) -> None:
+    make, status = ENDS[name]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", sys.executable, "-m", "candidate", *make(scene)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (status, b"")
+    assert bool(done.stdout) == (status == 0)
+
+
 def test_a_mistake_of_ours_is_class_6_and_asks_for_a_report(
     scene: Scene, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

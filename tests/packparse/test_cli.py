@@ -348,6 +348,55 @@ def test_a_closed_standard_output_is_class_6_and_no_traceback(
     assert done == (6, "", "packcheck: standard output is closed\n")
 
 
+CLOSED = {
+    "standard error": "2>&-",
+    "standard input": "<&-",
+    "standard input and error": "<&- 2>&-",
+}
+
+
+@pytest.mark.parametrize("closed", CLOSED.values(), ids=CLOSED)
+@pytest.mark.parametrize("klass", FILES)
+def test_what_else_is_closed_is_no_matter_for_the_verdict(
+    folder: Path, klass: int, closed: str
+) -> None:
+    wrapper = ("sh", "-c", f'exec "$@" {closed}', "sh")
+    status, out, err = child("verify", str(klass), cwd=folder, wrapper=wrapper)
+    assert (status, err) == (klass, "")
+    assert out == child("verify", str(klass), cwd=folder)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(("explain", "nope"), 2), (("verify", "--nope"), 2)],
+    ids=["no such code", "no such option"],
+)
+def test_nor_for_how_else_it_ends(folder: Path, arguments: tuple[str, ...], status: int) -> None:
+    wrapper = ("sh", "-c", 'exec "$@" 2>&-', "sh")
+    assert child(*arguments, cwd=folder, wrapper=wrapper) == (status, "", "")
+
+
+_OPENED = """
+import os
+from packparse import console
+def work():
+    assert os.open("/", os.O_RDONLY) > 2
+    os.write(2, b"heard by nobody")
+    return 0
+sys.exit(console.run("x", work))
+"""
+
+
+@pytest.mark.parametrize("closed", [*CLOSED.values(), "<&- >&- 2>&-"])
+def test_no_file_gets_the_number_of_a_stream_that_is_closed(folder: Path, closed: str) -> None:
+    command = [sys.executable, "-c", "import sys" + _OPENED]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
+    done = subprocess.run(shell, cwd=folder, env=env, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (6 if ">&- 2" in closed else 0, b"" if "2" in closed
+                                              else b"heard by nobody")  # fmt: skip
+
+
 _FAILING = """
 import sys
 from packparse import cli, scan
@@ -397,6 +446,20 @@ def test_what_fails_during_a_run_is_class_6_and_lets_go_of_the_output(
     monkeypatch.setattr(console, "_close_stdout", lambda: closed.append(True))
     assert run(capsys, "verify", "0") == (6, "", said)
     assert closed == [True]
+
+
+def test_standard_error_that_is_closed_is_opened_for_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free = os.open("/", os.O_RDONLY)
+    os.close(free)
+    monkeypatch.setattr(console, "_STDERR", free)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert console.run("x", lambda: 0) == 0
+    assert os.path.samestat(os.fstat(free), Path(os.devnull).stat())
+    assert os.get_inheritable(free)
+    assert sys.stderr.fileno() == free
+    os.close(free)
 
 
 def test_without_a_standard_output_nothing_is_begun(
