@@ -13,6 +13,7 @@ import pytest
 from candidate import cli
 from candidate.commands import listing
 from tests.candidate.conftest import Run
+from tests.support.commands import closing
 from tests.support.launches import LAUNCH, Scene
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +82,7 @@ ENDS: dict[str, tuple[Callable[[Scene], list[str]], int]] = {
 def test_where_nobody_hears_what_is_wrong_the_status_says_it(name: str, scene: Scene) -> None:
     make, status = ENDS[name]
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", sys.executable, "-m", "candidate", *make(scene)],
+        [*closing("<&- 2>&-"), sys.executable, "-m", "candidate", *make(scene)],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=False,

@@ -22,7 +22,7 @@ from packparse.progress import Progress
 from packparse.report import Report
 from tests.support import packs
 from tests.support.bundles import honest_bundle
-from tests.support.commands import FILES, ROOT, child, run, write_files
+from tests.support.commands import FILES, ROOT, child, closing, run, write_files
 
 
 @pytest.fixture
@@ -344,7 +344,7 @@ def test_a_full_disk_is_class_6_and_no_traceback(
 def test_a_closed_standard_output_is_class_6_and_no_traceback(
     folder: Path, arguments: tuple[str, ...]
 ) -> None:
-    done = child(*arguments, cwd=folder, wrapper=("sh", "-c", 'exec "$@" >&-', "sh"))
+    done = child(*arguments, cwd=folder, wrapper=closing(">&-"))
     assert done == (6, "", "packcheck: standard output is closed\n")
 
 
@@ -360,8 +360,7 @@ CLOSED = {
 def test_what_else_is_closed_is_no_matter_for_the_verdict(
     folder: Path, klass: int, closed: str
 ) -> None:
-    wrapper = ("sh", "-c", f'exec "$@" {closed}', "sh")
-    status, out, err = child("verify", str(klass), cwd=folder, wrapper=wrapper)
+    status, out, err = child("verify", str(klass), cwd=folder, wrapper=closing(closed))
     assert (status, err) == (klass, "")
     assert out == child("verify", str(klass), cwd=folder)[1]
 
@@ -372,12 +371,11 @@ def test_what_else_is_closed_is_no_matter_for_the_verdict(
     ids=["no such code", "no such option"],
 )
 def test_nor_for_how_else_it_ends(folder: Path, arguments: tuple[str, ...], status: int) -> None:
-    wrapper = ("sh", "-c", 'exec "$@" 2>&-', "sh")
-    assert child(*arguments, cwd=folder, wrapper=wrapper) == (status, "", "")
+    assert child(*arguments, cwd=folder, wrapper=closing("2>&-")) == (status, "", "")
 
 
 _OPENED = """
-import os
+import os, sys
 from packparse import console
 def work():
     assert os.open("/", os.O_RDONLY) > 2
@@ -387,14 +385,22 @@ sys.exit(console.run("x", work))
 """
 
 
-@pytest.mark.parametrize("closed", [*CLOSED.values(), "<&- >&- 2>&-"])
-def test_no_file_gets_the_number_of_a_stream_that_is_closed(folder: Path, closed: str) -> None:
-    command = [sys.executable, "-c", "import sys" + _OPENED]
+@pytest.mark.parametrize(
+    ("closed", "ended"),
+    [
+        ("<&-", (0, b"heard by nobody")),
+        ("2>&-", (0, b"")),
+        ("<&- 2>&-", (0, b"")),
+        ("<&- >&- 2>&-", (6, b"")),
+    ],
+)
+def test_no_file_gets_the_number_of_a_stream_that_is_closed(
+    folder: Path, closed: str, ended: tuple[int, bytes]
+) -> None:
+    command = [*closing(closed), sys.executable, "-c", _OPENED]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
-    done = subprocess.run(shell, cwd=folder, env=env, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (6 if ">&- 2" in closed else 0, b"" if "2" in closed
-                                              else b"heard by nobody")  # fmt: skip
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == ended
 
 
 _FAILING = """

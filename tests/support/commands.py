@@ -43,6 +43,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return status, out, err
 
 
+def closing(streams: str) -> tuple[str, ...]:
+    """What runs a command with these streams closed, as a shell writes it."""
+    return ("sh", "-c", f'exec "$@" {streams}', "sh")
+
+
 def child(
     *arguments: str,
     cwd: Path,
